@@ -22,7 +22,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.runtime.workers.options import CLUSTER
+from evenhand.runtime.workers.options import WORKERS
 from evenhand.subject.ledger import LEDGER
 from evenhand.verbs import VERBS, Command, Verb
 
@@ -44,10 +44,7 @@ CONFIG = Option(
     positional=True,
 )
 SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", default=0)
-N_JOBS = Option(
-    "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
-)
-RUN = (SEED, N_JOBS, CLUSTER, YES)
+RUN = (SEED, *WORKERS, YES)
 LANGUAGE = Option(
     "language",
     TEXT,
@@ -183,8 +180,7 @@ MORE = {
             short="-o",
         ),
         SEED,
-        N_JOBS,
-        CLUSTER,
+        *WORKERS,
         Option("html", TEXT, "write a report here", metavar="FILE"),
         Option("json", TEXT, "write the evidence here", metavar="FILE"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FILE, FLAG, TEXT, TEXTS, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.runtime.workers.options import CLUSTER
+from evenhand.runtime.workers.options import WORKERS
 from evenhand.verbs import Command, Verb
 
 STUDY = Verb(
@@ -64,10 +64,7 @@ STUDY = Verb(
                 default=False,
             ),
             Option("seed", WHOLE, "the seed (default: what the study file says, or 0)"),
-            Option(
-                "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
-            ),
-            CLUSTER,
+            *WORKERS,
             Option("json", TEXT, "write the tables here", metavar="FILE"),
         ),
     ),

@@ -14,7 +14,7 @@ from evenhand.runtime.workers.threads import one_thread, threads_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from evenhand.runtime.workers.crew import Crew
+    from evenhand.runtime.workers.crew import WorkerCrew
 
 __all__ = ["Streaming", "Workers", "one_thread", "threads_for"]
 
@@ -43,7 +43,7 @@ class Workers:
         if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
             raise UsageError(messages.N_JOBS.format(n_jobs=n_jobs))
         self.n_jobs = n_jobs
-        self._crew: Crew | None = None
+        self._crew: WorkerCrew | None = None
 
     @property
     def width(self) -> int:
@@ -52,7 +52,7 @@ class Workers:
             return 1
         return self._found().width if self._crew is None else self._crew.width
 
-    def _found(self) -> Crew:
+    def _found(self) -> WorkerCrew:
         """Return the crew of the backend that joblib is told to use at the moment."""
         from evenhand.runtime.workers.clusters import crew_of
 

@@ -17,7 +17,7 @@ from evenhand.runtime.workers.local import JoblibCrew
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenhand.runtime.workers.crew import ClusterCrew, Crew
+    from evenhand.runtime.workers.crew import ClusterCrew, WorkerCrew
 
 CLUSTERS = {
     "dask": "evenhand.runtime.workers.dask_crew:DaskCrew",
@@ -37,7 +37,7 @@ def crews() -> dict[str, type[ClusterCrew]]:
     return {kind: resolve(place) for kind, place in CLUSTERS.items()}
 
 
-def crew_of(n_jobs: int, *, streams: bool = False) -> Crew:
+def crew_of(n_jobs: int, *, streams: bool = False) -> WorkerCrew:
     """Return workers of the backend that joblib is told to use at the moment.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.runtime.errors import UsageError, clip
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
-class Crew(ABC):
+class WorkerCrew(ABC):
     """Workers of one kind; as a context manager it keeps what they were sent."""
 
     @property
@@ -42,7 +43,7 @@ class Crew(ABC):
         """Yield the function's answer to each task, the first that is ready first."""
 
 
-class ClusterCrew(Crew):
+class ClusterCrew(WorkerCrew):
     """Workers of a cluster that is there already, and stays when the run ends.
 
     A subclass says how many tasks it runs at once (`size`), and runs them (`replies`). It is sent a
@@ -142,9 +143,7 @@ class ClusterCrew(Crew):
 
 def unfit(kind: str, error: Exception) -> UsageError:
     """Return the error of a cluster whose workers fail before they run what they are sent."""
-    from evenhand import __version__
-
     reason = f"{type(error).__name__}: {clip(str(error))}"
     return UsageError(
-        messages.WORKERS_UNFIT.format(kind=kind, reason=reason, own=__version__)
+        messages.WORKERS_UNFIT.format(kind=kind, reason=reason, own=version("evenhand"))
     )

@@ -9,6 +9,7 @@ import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -294,7 +295,7 @@ class _Run:
         try:
             found: bytes | _Again = future.result()
         except KilledWorker as error:
-            reason = clip(str(error).splitlines()[0])
+            reason = clip(str(error))
             raise SubjectCrashed(
                 messages.WORKERS_KEEP_ENDING.format(kind="Dask", reason=reason)
             ) from error
@@ -321,8 +322,7 @@ class _Run:
 
 def _check_versions(found: Mapping[str, Any]) -> None:
     """Refuse workers that would misread what they are sent."""
-    from evenhand import __version__
-
+    own = version("evenhand")
     own_python = ".".join(platform.python_version_tuple()[:2])
     for worker, (python, evenhand) in found.items():
         facts = {"kind": "Dask", "worker": worker}
@@ -331,8 +331,8 @@ def _check_versions(found: Mapping[str, Any]) -> None:
                 messages.OTHER_PYTHON.format(theirs=python, own=own_python, **facts)
             )
         if evenhand is None:
-            raise UsageError(messages.NO_EVENHAND.format(own=__version__, **facts))
-        if evenhand != __version__:
+            raise UsageError(messages.NO_EVENHAND.format(own=own, **facts))
+        if evenhand != own:
             raise UsageError(
-                messages.OTHER_EVENHAND.format(theirs=evenhand, own=__version__, **facts)
+                messages.OTHER_EVENHAND.format(theirs=evenhand, own=own, **facts)
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.runtime.interruption import serve_parent
-from evenhand.runtime.workers.crew import Crew
+from evenhand.runtime.workers.crew import WorkerCrew
 from evenhand.runtime.workers.deaths import deaths_reported
 from evenhand.runtime.workers.parcels import Parcels
 from evenhand.runtime.workers.unpacked import function_of
@@ -22,7 +22,7 @@ READS_FILES = ("LokyBackend", "MultiprocessingBackend")
 """Backends whose workers read the files of this machine."""
 
 
-class JoblibCrew(Crew):
+class JoblibCrew(WorkerCrew):
     """Workers of a backend of joblib.
 
     Processes of this machine read what they run from files, whose arrays they share; what any other

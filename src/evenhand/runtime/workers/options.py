@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import TEXT, Option
+from evenhand.runtime.options import TEXT, WHOLE, Option
 
+N_JOBS = Option(
+    "n_jobs",
+    WHOLE,
+    "how many processes share the work (default: 1, or all of the cluster)",
+    default=1,
+)
 CLUSTER = Option(
     "cluster",
     TEXT,
-    "the cluster that shares the work, all of it unless --n-jobs says less: dask:tcp://HOST:8786,"
-    " ray:HOST:6379 or spark:spark://HOST:7077",
+    "the cluster that shares the work: dask:tcp://HOST:8786, ray:HOST:6379, or"
+    " spark:spark://HOST:7077",
     metavar="KIND:ADDRESS",
 )
+WORKERS = (N_JOBS, CLUSTER)
+"""How many workers there are, and where."""

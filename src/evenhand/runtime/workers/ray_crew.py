@@ -142,7 +142,7 @@ def _reply(reference: Any) -> bytes:
         ray.exceptions.NodeDiedError,
         ray.exceptions.OutOfMemoryError,
     ) as error:
-        reason = clip(str(error).splitlines()[0])
+        reason = clip(str(error))
         raise SubjectCrashed(
             messages.WORKERS_KEEP_ENDING.format(kind="Ray", reason=reason)
         ) from error

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], ["sex"])
 
 
-class Model:
+class DistantModel:
     """Takes a moment for each person, and notes where it is packed, unpacked and asked."""
 
     sent_once = True
@@ -66,13 +66,13 @@ class Model:
             sys.exit(3)
 
 
-def ask(model: Model, age: int) -> list[bool]:
+def ask(model: DistantModel, age: int) -> list[bool]:
     """Ask a model about two people."""
     found: list[bool] = model(pd.DataFrame({"sex": ["F", "M"], "age": age})).tolist()
     return found
 
 
-def measured(model: Model, n_jobs: int) -> str:
+def measured(model: DistantModel, n_jobs: int) -> str:
     """Return the digest of a result that takes several waves."""
     subject = eh.Subject(model, SPACE, memo=False)
     found = eh.measure(subject, margin=0.01, exact=False, seed=1, n_jobs=n_jobs)

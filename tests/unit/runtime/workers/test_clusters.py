@@ -74,7 +74,7 @@ def test_without_a_cluster_joblib_does_the_work():
         assert isinstance(crew_of(2), JoblibCrew)
 
 
-class Here(JoblibCrew):
+class CrewHere(JoblibCrew):
     """A cluster that is this process, and puts a signal handler of its own in place."""
 
     example = "here:anywhere"
@@ -83,7 +83,7 @@ class Here(JoblibCrew):
 
     def __init__(self, connection, n_jobs):
         super().__init__(joblib.parallel.get_active_backend()[0], 1)
-        Here.asked.append(n_jobs)
+        CrewHere.asked.append(n_jobs)
 
     @classmethod
     def opened(cls, address):
@@ -93,16 +93,18 @@ class Here(JoblibCrew):
 
 @pytest.fixture
 def here(monkeypatch):
-    monkeypatch.setattr("evenhand.runtime.workers.clusters.crews", lambda: {"here": Here})
-    monkeypatch.setattr(Here, "asked", [])
+    monkeypatch.setattr(
+        "evenhand.runtime.workers.clusters.crews", lambda: {"here": CrewHere}
+    )
+    monkeypatch.setattr(CrewHere, "asked", [])
 
 
 def test_handlers_of_signals_stay_as_they_are(here):
     before = signal.getsignal(signal.SIGTERM)
     with cluster("here:anywhere"):
         assert signal.getsignal(signal.SIGTERM) == before
-        assert isinstance(crew_of(2), Here)
-    assert not isinstance(crew_of(2), Here)
+        assert isinstance(crew_of(2), CrewHere)
+    assert not isinstance(crew_of(2), CrewHere)
 
 
 @pytest.mark.parametrize(("words", "n_jobs"), [([], -1), (["--n-jobs", "3"], 3)])
@@ -113,7 +115,7 @@ def test_a_command_is_run_on_its_cluster(here, monkeypatch, words, n_jobs):
 
     monkeypatch.setattr("evenhand.cli.checks.run_checks", run)
     assert main(["measure", "--cluster", "here:anywhere", *words]) == 3
-    assert Here.asked == [n_jobs]
+    assert CrewHere.asked == [n_jobs]
 
 
 def test_a_wrong_cluster_ends_a_command_with_2(capsys):

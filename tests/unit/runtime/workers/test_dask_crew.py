@@ -15,7 +15,14 @@ from evenhand.runtime.errors import EvenhandWarning, SubjectCrashed
 from evenhand.runtime.workers import Streaming, Workers, dask_crew
 from evenhand.runtime.workers.clusters import cluster
 from tests.support.helpers import refused
-from tests.unit.runtime.workers.distant import SPACE, Model, ask, failing, measured, where
+from tests.unit.runtime.workers.distant import (
+    SPACE,
+    DistantModel,
+    ask,
+    failing,
+    measured,
+    where,
+)
 
 pytestmark = pytest.mark.heavy
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -37,7 +44,7 @@ def client(local):
 
 
 def test_bytes_are_the_same_and_a_model_is_sent_and_unpacked_once(client, tmp_path):
-    model = Model(tmp_path)
+    model = DistantModel(tmp_path)
     alone = measured(model, 1)
     assert model.count("packed") == 0
     assert measured(model, -1) == alone
@@ -66,14 +73,14 @@ def test_answers_come_in_order_and_errors_as_they_are(client):
 
 
 def test_a_worker_that_is_killed_during_a_measure_changes_nothing(client, tmp_path):
-    model = Model(tmp_path, doom="once")
+    model = DistantModel(tmp_path, doom="once")
     alone = measured(model, 1)
     assert measured(model, -1) == alone
     assert (tmp_path / "doomed").exists()
 
 
 def test_what_all_workers_lost_is_sent_again(client, tmp_path):
-    model = Model(tmp_path)
+    model = DistantModel(tmp_path)
     with Workers(-1) as workers:
         first = workers.map(partial(ask, model), [30, 50])
         assert first == [[False, False], [False, True]]
@@ -87,13 +94,13 @@ def test_software_that_ends_every_worker_is_one_sentence(
 ):
     monkeypatch.setattr(local.scheduler, "allowed_failures", 0)
     words = ("Dask cluster ended again and again", "isolate = true")
-    question = partial(ask, Model(tmp_path, doom="always"))
+    question = partial(ask, DistantModel(tmp_path, doom="always"))
     with Workers(-1) as workers:
         refused(SubjectCrashed, lambda: workers.map(question, [20, 30]), *words)
 
 
 def test_software_that_exits_is_one_sentence(client, tmp_path):
-    question = partial(ask, Model(tmp_path, doom="exit"))
+    question = partial(ask, DistantModel(tmp_path, doom="exit"))
     with Workers(-1) as workers:
         refused(SubjectCrashed, lambda: workers.map(question, [20, 30]), "sys.exit(3)")
 
@@ -118,7 +125,7 @@ def test_threads_of_a_worker_take_turns(tmp_path):
         distributed.Client(local),
         joblib.parallel_config(backend="dask"),
     ):
-        model = Model(tmp_path)
+        model = DistantModel(tmp_path)
         alone = measured(model, 1)
         with pytest.warns(EvenhandWarning, match="2 threads, of which one is used"):
             assert measured(model, -1) == alone
@@ -150,18 +157,20 @@ def test_a_cluster_without_workers_is_one_sentence(monkeypatch, tmp_path):
         distributed.Client(local),
         joblib.parallel_config(backend="dask"),
     ):
-        refused(eh.UsageError, lambda: measured(Model(tmp_path), -1), "has no workers")
+        refused(
+            eh.UsageError, lambda: measured(DistantModel(tmp_path), -1), "has no workers"
+        )
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("versions", "words"),
     [
         (("3.1", "0.1"), "runs Python 3.1, and this process runs 3."),
         ((None, None), "has no evenhand; install evenhand"),
         ((None, "0.0.0"), "has evenhand 0.0.0, and this process has"),
     ],
 )
-def test_workers_with_other_versions_are_named(told, words):
+def test_workers_with_other_versions_are_named(versions, words):
     own = ".".join(map(str, sys.version_info[:2]))
-    found = {"tcp://10.0.0.7:1": (told[0] or own, told[1])}
+    found = {"tcp://10.0.0.7:1": (versions[0] or own, versions[1])}
     refused(eh.UsageError, lambda: dask_crew._check_versions(found), "10.0.0.7", words)

@@ -14,7 +14,7 @@ from evenhand.runtime.workers import Streaming, Workers, ray_crew
 from evenhand.runtime.workers.clusters import cluster
 from tests.support.helpers import refused
 from tests.support.paths import ROOT
-from tests.unit.runtime.workers.distant import Model, ask, failing, measured, where
+from tests.unit.runtime.workers.distant import DistantModel, ask, failing, measured, where
 
 pytestmark = pytest.mark.heavy
 ray = pytest.importorskip("ray", reason="Ray is not installed")
@@ -41,7 +41,7 @@ def machines(address):
 
 
 def test_bytes_are_the_same_and_a_model_is_sent_once(machines, tmp_path):
-    model = Model(tmp_path)
+    model = DistantModel(tmp_path)
     alone = measured(model, 1)
     assert model.count("packed") == 0
     assert measured(model, -1) == alone
@@ -67,7 +67,7 @@ def test_answers_come_in_order_and_errors_as_they_are(machines):
 
 
 def test_a_worker_that_is_killed_during_a_measure_changes_nothing(machines, tmp_path):
-    model = Model(tmp_path, doom="once")
+    model = DistantModel(tmp_path, doom="once")
     alone = measured(model, 1)
     assert measured(model, -1) == alone
     assert (tmp_path / "doomed").exists()
@@ -76,12 +76,12 @@ def test_a_worker_that_is_killed_during_a_measure_changes_nothing(machines, tmp_
 def test_software_that_ends_every_worker_is_one_sentence(machines, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_crew, "RETRIES", 1)
     words = ("Ray cluster ended again and again", "isolate = true")
-    question = partial(ask, Model(tmp_path, doom="always"))
+    question = partial(ask, DistantModel(tmp_path, doom="always"))
     with Workers(-1) as workers:
         refused(SubjectCrashed, lambda: workers.map(question, [20, 30]), *words)
 
 
-def test_joblib_can_be_told_of_ray(machines):
+def test_ray_can_be_named_to_joblib(machines):
     from ray.util.joblib import register_ray
 
     register_ray()

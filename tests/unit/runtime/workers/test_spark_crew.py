@@ -13,7 +13,7 @@ from evenhand.runtime.workers import Streaming, Workers
 from evenhand.runtime.workers.clusters import cluster
 from tests.support.helpers import refused
 from tests.support.paths import ROOT
-from tests.unit.runtime.workers.distant import Model, ask, failing, measured, where
+from tests.unit.runtime.workers.distant import DistantModel, ask, failing, measured, where
 
 pytestmark = [
     pytest.mark.heavy,
@@ -31,7 +31,7 @@ def spark():
 
 
 def test_bytes_are_the_same_and_a_model_is_sent_once(tmp_path):
-    model = Model(tmp_path)
+    model = DistantModel(tmp_path)
     alone = measured(model, 1)
     assert measured(model, -1) == alone
     assert model.count("asked") > 4
@@ -53,6 +53,6 @@ def test_answers_come_in_order_and_errors_as_they_are():
 
 def test_software_that_ends_every_worker_is_one_sentence(tmp_path):
     words = ("Spark cluster ended again and again", "isolate = true")
-    question = partial(ask, Model(tmp_path, doom="always"))
+    question = partial(ask, DistantModel(tmp_path, doom="always"))
     with Workers(-1) as workers:
         refused(SubjectCrashed, lambda: workers.map(question, [20, 30]), *words)

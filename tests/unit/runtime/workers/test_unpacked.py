@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.workers.parcels import Sent
 
 
-class Model:
+class PackedModel:
     sent_once = True
     unpackings = 0
 
@@ -36,12 +36,12 @@ class Model:
         self.weights = np.full(10_000, weight)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Model.unpackings += 1
+        PackedModel.unpackings += 1
         vars(self).update(state)
 
 
-class Times:
-    def __init__(self, *models: Model) -> None:
+class TimesWeight:
+    def __init__(self, *models: PackedModel) -> None:
         self.models = models
 
     def __call__(self, task: int) -> float:
@@ -53,10 +53,10 @@ def worker(monkeypatch):
     """Begin with a worker that has nothing."""
     monkeypatch.setattr(unpacked, "_PARTS", type(unpacked._PARTS)())
     monkeypatch.setattr(unpacked, "_FUNCTIONS", type(unpacked._FUNCTIONS)())
-    monkeypatch.setattr(Model, "unpackings", 0)
+    monkeypatch.setattr(PackedModel, "unpackings", 0)
 
 
-class Store:
+class PackedStore:
     """What was sent, by the place where it lies."""
 
     def __init__(self) -> None:
@@ -106,10 +106,10 @@ def test_large_arrays_lie_beside_the_pickle_in_order_and_can_be_written_to():
 
 
 def test_a_part_is_sent_and_unpacked_once_for_all_functions_and_runs():
-    model = Model(2.0)
+    model = PackedModel(2.0)
     for _ in range(2):
-        store = Store()
-        for question in (Times(model), Times(model, model)):
+        store = PackedStore()
+        for question in (TimesWeight(model), TimesWeight(model, model)):
             sent = store.parcels.sent(question)
             assert store.parcels.sent(question) is sent
             assert store.received(sent)(3) == question(3)
@@ -118,21 +118,21 @@ def test_a_part_is_sent_and_unpacked_once_for_all_functions_and_runs():
         assert sizes[1] < 1_000 < model.weights.nbytes < sizes[2]
         store.parcels.close()
         assert not store.lies
-    assert Model.unpackings == 1
+    assert PackedModel.unpackings == 1
 
 
 def test_a_worker_keeps_the_latest_parts_and_functions():
-    store = Store()
+    store = PackedStore()
     orders = []
     for weight in range(MOST_PARTS + 2):
-        sent = store.parcels.sent(Times(Model(weight)))
+        sent = store.parcels.sent(TimesWeight(PackedModel(weight)))
         store.received(sent)
         orders.append(sent.order)
     assert list(unpacked._PARTS) == [order.parts[0] for order in orders[-MOST_PARTS:]]
     assert list(unpacked._FUNCTIONS) == [order.function for order in orders[-MOST_PARTS:]]
-    model = Model(9.0)
+    model = PackedModel(9.0)
     for _ in range(MOST_FUNCTIONS + 3):
-        sent = store.parcels.sent(Times(model))
+        sent = store.parcels.sent(TimesWeight(model))
         store.received(sent)
     assert len(unpacked._FUNCTIONS) == MOST_FUNCTIONS
     # What was sent long ago is taken back, and large parts stay.
@@ -140,16 +140,16 @@ def test_a_worker_keeps_the_latest_parts_and_functions():
 
 
 def test_a_function_with_more_parts_than_a_worker_keeps_has_them_all():
-    store = Store()
-    question = Times(*(Model(weight) for weight in range(MOST_PARTS + 2)))
+    store = PackedStore()
+    question = TimesWeight(*(PackedModel(weight) for weight in range(MOST_PARTS + 2)))
     sent = store.parcels.sent(question)
     found = store.received(sent)
     assert found(3) == question(3)
 
 
 def test_a_worker_says_what_it_lacks():
-    store = Store()
-    sent = store.parcels.sent(Times(Model(2.0)))
+    store = PackedStore()
+    sent = store.parcels.sent(TimesWeight(PackedModel(2.0)))
     task = pickle.dumps(3)
     part, function = (bytes(store.lies[handle]) for handle in sent.handles)
     with pytest.raises(Lacking) as lack:
@@ -163,7 +163,7 @@ def test_a_worker_says_what_it_lacks():
 
 
 def replied(function: Any) -> tuple[Any, Exception | None]:
-    store = Store()
+    store = PackedStore()
     sent = store.parcels.sent(function)
     reply = carried_out(
         sent.order, pickle.dumps(1), *(store.lies[at] for at in sent.handles)
@@ -172,7 +172,7 @@ def replied(function: Any) -> tuple[Any, Exception | None]:
     return found
 
 
-class Secret(Exception):
+class SecretError(Exception):
     def __init__(self, one: int, two: int) -> None:
         super().__init__("cannot be unpickled")
 
@@ -194,23 +194,23 @@ def test_errors_are_replies():
     assert str(error) == "fell over"
 
     def secret(task: int) -> None:
-        raise Secret(1, 2)
+        raise SecretError(1, 2)
 
     _, error = replied(secret)
     assert isinstance(error, SubjectCrashed)
-    assert str(error) == "Secret: cannot be unpickled"
+    assert str(error) == "SecretError: cannot be unpickled"
     _, error = replied(locked)
     assert isinstance(error, SubjectCrashed)
     assert "lock" in str(error)
 
 
-class Elsewhere:
+class OnlyElsewhere:
     def __reduce__(self) -> Any:
         return __import__, ("a_module_that_is_only_there",)
 
 
 def test_software_that_a_worker_cannot_import_is_named():
-    _, error = replied([Elsewhere()])
+    _, error = replied([OnlyElsewhere()])
     assert isinstance(error, UsageError)
     assert "cannot unpack the software under test" in str(error)
     assert "No module named 'a_module_that_is_only_there'" in str(error)

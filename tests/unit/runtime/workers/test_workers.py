@@ -92,7 +92,7 @@ def test_a_function_is_shipped_once_and_nothing_is_left_behind(tmp_path, monkeyp
     assert not list(tmp_path.glob("evenhand-*"))
 
 
-class Model:
+class NotedModel:
     """A large part, which notes in which process it is unpacked."""
 
     sent_once = True
@@ -118,7 +118,7 @@ def weighed(model, by, task):
 def test_a_large_part_is_sent_once_for_all_functions_and_unpacked_once_in_a_process(
     tmp_path,
 ):
-    model = Model(tmp_path)
+    model = NotedModel(tmp_path)
     questions = [partial(weighed, model, by) for by in (1, 2, 3)]
     processes = set()
     for run in range(2):
