@@ -71,6 +71,9 @@ LONG = [
 are.
 """
 
+CLUSTERS = ROOT / "docs" / "how-to" / "clusters.md"
+"""A page whose examples need a cluster."""
+
 
 def marked_examples() -> list[Any]:
     """Return all examples in Python but those of tutorials; those that take long are slow."""
@@ -78,7 +81,9 @@ def marked_examples() -> list[Any]:
     for page in OTHERS:
         for at, example in enumerate(blocks("python", [page])):
             is_slow = page in LONG and at > 0
-            marks = pytest.mark.slow if is_slow else ()
+            marks = [pytest.mark.slow] if is_slow else []
+            if page == CLUSTERS:
+                marks.append(pytest.mark.heavy)
             examples.append(pytest.param(*example, marks=marks))
     return examples
 

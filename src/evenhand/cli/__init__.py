@@ -22,7 +22,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.runtime.workers.options import WORKERS
+from evenhand.runtime.workers.options import N_JOBS, WORKERS
 from evenhand.subject.ledger import LEDGER
 from evenhand.verbs import VERBS, Command, Verb
 
