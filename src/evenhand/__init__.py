@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evenhand.methods.search.strategies.base import Proposal as Proposal
     from evenhand.methods.search.strategies.base import Strategy as Strategy
     from evenhand.methods.subsets.subsets import subsets as subsets
+    from evenhand.population.logs.source import open_log as open_log
     from evenhand.population.profile import profile as profile
     from evenhand.population.rows import rows as rows
     from evenhand.population.samplers import uniform as uniform
@@ -115,6 +116,7 @@ _HOMES = {
     "mine_log": "methods.mine.recorded",
     "mine_text": "methods.mine.texts.mine_text",
     "needed": "scores.planning.needed",
+    "open_log": "population.logs.source",
     "plan": "methods.plan.plan",
     "prevalence": "methods.measure.measure",
     "profile": "population.profile",
@@ -171,6 +173,7 @@ __all__ = [
     "mine_log",
     "mine_text",
     "needed",
+    "open_log",
     "plan",
     "prevalence",
     "profile",

@@ -110,12 +110,24 @@ class EvidenceFields(TypedDict):
     findings: NotRequired[list[FindingFields]]
 
 
+class LogFields(TypedDict):
+    """Where a log lies, and which engine read it."""
+
+    source: str
+    engine: str
+    files: NotRequired[int]
+    table: NotRequired[str]
+    query: NotRequired[str]
+    counted_by: NotRequired[str]
+
+
 class ResultFields(EvidenceFields):
     """A result, whose findings are a list that may be empty."""
 
     space: dict[str, Any]
     details: NotRequired[dict[str, Any]]
     outcome_labels: NotRequired[dict[str, dict[str, str]]]
+    log: NotRequired[LogFields]
 
 
 CHOICES = {"stop": get_args(StopName), "verdict": get_args(VerdictName)}

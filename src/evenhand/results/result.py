@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -116,6 +116,8 @@ class Result(Evidence):
     """The space itself, which remembers the user's own frame; a result from a file has none."""
     outcome_labels: Mapping[str, Words] = field(default_factory=dict)
     """What people call the outcomes of each output, by their text; a single output has no name."""
+    log: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Where the log lies and which engine read it, where it was opened; the digest is the same."""
     tests: Any = field(default=None, repr=False, compare=False)
     """The tests behind the scores, where the verb kept them; a result from a file has none."""
 
@@ -255,6 +257,14 @@ class Result(Evidence):
             )
         self.tests.write(path, raw=raw)
 
+    def with_log(self, source: Mapping[str, Any]) -> Result:
+        """Return the same result, of a log that was opened at this source."""
+        return replace(self, log=dict(source))
+
+    def extra(self) -> dict[str, Any]:
+        """Return where the log lies; the same findings from any engine have the same digest."""
+        return {"log": dict(self.log)} if self.log else {}
+
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""
         table: dict[str, Any] = {
@@ -291,6 +301,7 @@ class Result(Evidence):
             versions=table["versions"],
             details=table.get("details", {}),
             outcome_labels=table.get("outcome_labels", {}),
+            log=table.get("log", {}),
         )
 
     def __str__(self) -> str:

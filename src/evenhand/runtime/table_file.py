@@ -31,7 +31,7 @@ OWN_COLUMNS = frozenset({"twin.outcome", "test.kind"})
 """Columns by which a file of found inputs or a suite is known."""
 MOST_COLUMNS = 5_000
 """The most columns of a CSV file."""
-_GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"]
+GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"]
 
 
 def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def read_csv(file: Any, **options: Any) -> pd.DataFrame:
     )
     for name in frame.select_dtypes(exclude=["number", "bool"]):
         # Numbers with gaps are numbers; text that happens to hold "None" stays text.
-        known = frame[name].mask(frame[name].isin(_GAPS))
+        known = frame[name].mask(frame[name].isin(GAPS))
         numbers = pd.to_numeric(known, errors="coerce")
         if numbers.notna().any() and numbers.notna().equals(known.notna()):
             frame[name] = numbers

@@ -79,6 +79,11 @@ class Audit(Evidence):
     tested: Tested = field(default_factory=Tested)
     """What was tested and when, which two audits with the same digest may differ in."""
 
+    def with_log(self, source: Mapping[str, Any]) -> Audit:
+        """Return the same audit, of a log that was opened at this source."""
+        name = self.tested.data or str(source["source"])
+        return replace(self, tested=replace(self.tested, data=name, log=dict(source)))
+
     def __getitem__(self, name: str) -> CheckResult:
         """Return a check by its name, or by its job where that is the only one.
 

@@ -21,6 +21,7 @@ from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.population.counting.counter import RowCounter
 from evenhand.population.counting.decisions import RecordedDecisions
 from evenhand.population.log_labels import check_words, words_of_log
+from evenhand.population.logs.on_logs import takes_logs
 from evenhand.population.recorded import columns_of_sets
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
@@ -73,6 +74,8 @@ class DecisionLog:
     """The file that the decisions are in, empty where they are a dataframe."""
     digest: str = ""
     """The sha256 of that file; empty where it is none."""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where a log lies that was opened, and the engine that reads it."""
 
     @property
     def name(self) -> str:
@@ -262,6 +265,7 @@ def audited(
 
 
 @LOG.checked
+@takes_logs
 def audit_log(
     frame: Any,
     *,
@@ -288,7 +292,7 @@ def audit_log(
     Parameters
     ----------
     frame
-        Any dataframe that narwhals reads.
+        Any dataframe that narwhals reads, or a log that `open_log` opens: a path, an address.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over

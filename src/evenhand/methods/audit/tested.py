@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ class Tested:
     data, rows, missing
         The name of the real rows, how many there are, and which share of their values is missing;
         of a log, in the columns that the audit is about.
+    log
+        Of a log that was opened where it lies: its source, the engine, and the number of files.
     """
 
     made: str = ""
@@ -51,13 +53,14 @@ class Tested:
     data: str = ""
     rows: int | None = None
     missing: float | None = None
+    log: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, as JSON holds it."""
         table: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
-            if value not in ("", None):
+            if value not in ("", None, {}):
                 table[name] = value
         return table
 
@@ -117,6 +120,7 @@ def _of_log(log: Any) -> Tested:
         data=Path(log.file).name,
         rows=rows,
         missing=missing,
+        log=log.source,
     )
 
 

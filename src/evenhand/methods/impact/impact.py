@@ -28,6 +28,7 @@ from evenhand.population.log_labels import (
     words_of_log,
     words_of_outcome,
 )
+from evenhand.population.logs.on_logs import takes_logs
 from evenhand.population.recorded import (
     SUPPORT,
     DecisionColumns,
@@ -69,6 +70,7 @@ RATES = ("selection", "scoring")
 
 
 @IMPACT.options.checked
+@takes_logs
 def impact(
     frame: Any,
     *,
@@ -100,7 +102,8 @@ def impact(
     Parameters
     ----------
     frame
-        Any dataframe that narwhals reads; a lazy one is counted by its own engine.
+        Any dataframe that narwhals reads; a lazy one is counted by its own engine. A path, an
+        address or what `open_log` returns is a log that is read where it lies.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over

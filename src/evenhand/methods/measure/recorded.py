@@ -28,6 +28,7 @@ from evenhand.population.log_labels import (
     named_features,
     words_of_outcome,
 )
+from evenhand.population.logs.on_logs import takes_logs
 from evenhand.population.recorded import (
     SUPPORT,
     UNKNOWN,
@@ -79,6 +80,7 @@ KINDS = ("group", "causal")
 
 
 @MEASURE_LOG.options.checked
+@takes_logs
 def measure_log(
     frame: Any,
     *,
@@ -112,7 +114,8 @@ def measure_log(
     Parameters
     ----------
     frame
-        Any dataframe that narwhals reads; a lazy one is counted by its own engine.
+        Any dataframe that narwhals reads; a lazy one is counted by its own engine. A path, an
+        address or what `open_log` returns is a log that is read where it lies.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over

@@ -33,6 +33,7 @@ from evenhand.methods.mine.rule_sets import (
     levels_taken,
 )
 from evenhand.population.log_labels import words_of_log, words_of_outcome
+from evenhand.population.logs.on_logs import takes_logs
 from evenhand.population.recorded import (
     MOST_VALUES,
     favourable_of,
@@ -70,6 +71,7 @@ POPULATION = messages.DECISIONS_LIKE_RECORDED
 
 
 @MINE_LOG.options.checked
+@takes_logs
 def mine_log(
     frame: Any,
     *,
@@ -103,7 +105,8 @@ def mine_log(
     ----------
     frame
         Any dataframe that narwhals reads, lazy ones too. Its own engine counts the rows by the
-        columns that are named, and only the counts are read.
+        columns that are named, and only the counts are read. A path, an address or what `open_log`
+        returns is a log that is read where it lies.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     truth, truth_positive

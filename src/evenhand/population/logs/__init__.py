@@ -1,0 +1,1 @@
+"""Where logs come from: files, folders, places on a network, and databases, each by an engine."""

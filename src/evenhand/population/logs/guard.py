@@ -1,0 +1,55 @@
+"""What engines and drivers say when they fail, as errors of one sentence without secrets."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evenhand.runtime.errors import DataError, EvenhandError, clip, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenhand.population.logs.address import Address
+
+_MODULES = ("duckdb", "_duckdb", "polars", "pyarrow", "pyspark", "py4j", "urllib", "fsspec")
+"""The packages of errors that are those of an engine."""
+
+
+@contextmanager
+def engine_errors(address: Address, engine: str) -> Iterator[None]:
+    """Turn what an engine says into an error of one sentence, in which the address has no secrets.
+
+    >>> from evenhand.population.logs.address import Address
+    >>> with engine_errors(Address.of("https://ann:s3cret@host/x.parquet"), "polars"):
+    ...     raise OSError("no s3cret")
+    Traceback (most recent call last):
+    evenhand.runtime.errors.DataError: 'https://host/x.parquet' cannot be read with polars: no ***
+    """
+    try:
+        yield
+    except EvenhandError as error:
+        cleaned = address.scrubbed(str(error))
+        if cleaned == str(error):
+            raise
+        raise DataError(cleaned) from None
+    except Exception as error:
+        module = type(error).__module__.partition(".")[0]
+        if not isinstance(error, OSError) and module not in _MODULES:
+            raise
+        reason = clip(address.scrubbed(first_line(error)), 200)
+        raise DataError(
+            f"'{address.shown}' cannot be read with {engine}: {reason}"
+        ) from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its kind where it says nothing.
+
+    >>> first_line(ValueError("no such table\nline 1: SELECT")), first_line(ValueError())
+    ('no such table', 'ValueError')
+    """
+    for line in str(error).splitlines():
+        if line.strip():
+            return one_line(line)
+    return type(error).__name__
