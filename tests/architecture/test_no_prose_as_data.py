@@ -61,6 +61,8 @@ EXEMPT = {
     # scikit-learn raises a plain ValueError. What is looked for is a label of the user's data, and
     # all that hangs on it is a hint.
     ("methods/repair/training.py", "unseen_levels_explained"),
+    # What a database says of a query goes on for many lines, and the first of them is shown.
+    ("population/logs/guard.py", "first_line"),
 }
 """Functions that have to look into a sentence, each with the reason."""
 

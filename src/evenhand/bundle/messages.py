@@ -28,6 +28,10 @@ OTHER_ORDER = "the members are not in the order of the manifest"
 # Writing
 
 UNREADABLE = "{file}: cannot be read for the bundle: {reason}"
+NOT_ONE_FILE = (
+    "{file}: a bundle holds the sum of each file that was read, and these decisions are not one"
+    " file; export them to one, or leave out --bundle"
+)
 UNWRITABLE = "{file}: cannot write the bundle: {reason}"
 DATA_WITHOUT_BUNDLE = "{flag} is for a bundle; name its file with --bundle evidence.zip"
 BUNDLE_SUFFIX = "--bundle {file}: a bundle is a .zip file; did you mean {other}?"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.bundle import messages
 from evenhand.config.checks import file_options
+from evenhand.population.logs.address import is_address, without_secrets
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.options import FILE
 from evenhand.runtime.table_file import SUFFIXES, read_frame
@@ -77,6 +78,9 @@ def described(
     file: Path, written: str, role: str, *, number: int = 0
 ) -> tuple[NamedFile, bytes]:
     """Return a file with its sum, and of rows how many there are and of which columns."""
+    if not file.is_file() and is_address(str(written)):
+        shown = without_secrets(written)
+        raise UsageError(messages.NOT_ONE_FILE.format(file=shown))
     try:
         content = file.read_bytes()
     except OSError as error:

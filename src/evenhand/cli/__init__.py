@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evenhand.bundle import VERIFY, WRITTEN
 from evenhand.methods.audit import GATE, LOG
 from evenhand.methods.plan import YES
+from evenhand.population.logs.options import DATA, PLACES, WHERE
 from evenhand.runtime.language import ENGLISH, LANGUAGES
 from evenhand.runtime.options import (
     FEATURES,
@@ -67,14 +68,8 @@ RUNS = Option(
     metavar="FILE",
 )
 RECORDS = Options.of(
-    Option(
-        "data",
-        FILE,
-        "a CSV or Parquet file of decisions",
-        metavar="DATA",
-        positional=True,
-        required=True,
-    ),
+    DATA,
+    *WHERE,
     Option("outcome", TEXT, "the column of decisions", required=True),
     Option("positive", LABEL, "the favourable outcome (default: 1 or true)"),
     Option(
@@ -120,7 +115,7 @@ MORE = {
     "audit": Options.of(
         replace(
             CONFIG,
-            help=f"{CONFIG.help}, or a CSV or Parquet file of recorded decisions",
+            help=f"{CONFIG.help}, or recorded decisions: {PLACES}",
             metavar="CONFIG_OR_DECISIONS",
         ),
         *_of_log(),

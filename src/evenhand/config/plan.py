@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.audit import FileSource, bounds_given, plans_of, with_checks
@@ -60,13 +61,13 @@ def foreseen_cost(
 
 
 def _of_log(config: Config, seed: int) -> Result:
-    log = log_of(config)
-    checks = config.table.get("checks") or None
-    try:
-        plans = plans_of_log(log, checks, where=f"{config.file}: ", written=True)
-    except UsageError as error:
-        raise ConfigError(str(error)) from None
-    return foretold(log, None, plans, seed=seed)
+    with closing(log_of(config)) as log, log.guarded():
+        checks = config.table.get("checks") or None
+        try:
+            plans = plans_of_log(log, checks, where=f"{config.file}: ", written=True)
+        except UsageError as error:
+            raise ConfigError(str(error)) from None
+        return foretold(log, None, plans, seed=seed)
 
 
 def plan_file(

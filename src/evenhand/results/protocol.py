@@ -234,6 +234,10 @@ class Evidence(ABC):
         """Return further fields of the JSON, which the digest does not cover."""
         return {}
 
+    def with_log(self, source: Mapping[str, Any]) -> Self:
+        """Return the same evidence, of a log that was opened at this source, where it says so."""
+        return self
+
     def content(self) -> dict[str, Any]:
         """Return all that depends on seed, subject and settings alone; the digest is of this."""
         return {

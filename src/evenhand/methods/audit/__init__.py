@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evenhand.population.logs.options import PLACES, WHERE
 from evenhand.runtime.options import (
     ANY,
     FEATURES,
@@ -38,11 +39,12 @@ LOG = Options.of(
     Option(
         "from",
         FILE,
-        "a CSV or Parquet file of recorded decisions",
+        f"recorded decisions: {PLACES}",
         required=True,
         python=False,
         command=False,
     ),
+    *WHERE,
     Option("outcome", TEXT, "the column of decisions", metavar="COLUMN", required=True),
     Option("positive", LABEL, "the favourable outcome (default: 1 or true)"),
     Option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,9 +33,11 @@ from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from os import PathLike
 
     from evenhand.methods.audit.audit_result import Audit
+    from evenhand.population.logs.source import Log
     from evenhand.population.source import Source
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
@@ -74,8 +77,22 @@ class DecisionLog:
     """The file that the decisions are in, empty where they are a dataframe."""
     digest: str = ""
     """The sha256 of that file; empty where it is none."""
-    source: Mapping[str, Any] = field(default_factory=dict)
-    """Where a log lies that was opened, and the engine that reads it."""
+    opened: Log | None = field(default=None, repr=False)
+    """The log that was opened where it lies, where it was."""
+
+    @property
+    def source(self) -> Mapping[str, Any]:
+        """Where a log lies that was opened, and the engine that reads it."""
+        return {} if self.opened is None else self.opened.fields
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Turn what an engine says while it reads into errors of one sentence."""
+        return nullcontext() if self.opened is None else self.opened.guarded()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self.opened is not None:
+            self.opened.close()
 
     @property
     def name(self) -> str:
@@ -185,7 +202,8 @@ class LogPlan(CheckPlan):
         settings = self.settings_for(log)
         frame = log.counter if self.job in COUNTING else log.frame
         try:
-            found: Evidence = VERBS[self.job].function(frame, **settings, seed=seed)
+            with log.guarded():
+                found: Evidence = VERBS[self.job].function(frame, **settings, seed=seed)
         except DataError as error:
             if not log.file:
                 raise

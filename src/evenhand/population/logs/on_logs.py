@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from evenhand.population.logs.source import Log, is_dataset, open_log
+from evenhand.population.recorded import columns_of_sets
 from evenhand.space.feature_sets import asks_all, sets_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def columns_named(settings: Mapping[str, Any], columns: Sequence[str]) -> list[s
         return None
     names: list[Any] = [settings.get("outcome"), settings.get("truth")]
     try:
-        names += [name for several in sets_of(over) for name in several]
+        names += columns_of_sets(sets_of(over))
     except TypeError:
         return None
     for key in ("bins", "groups", "labels"):

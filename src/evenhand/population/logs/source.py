@@ -34,7 +34,7 @@ SMALL = 100_000_000
 """
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """What reads a log: its columns, and frames of it."""
 
     @property
@@ -67,7 +67,7 @@ class Log:
     """
 
     address: Address
-    reader: Reader
+    reader: LogReader
     _frames: dict[tuple[str, ...] | None, Any] = field(default_factory=dict, repr=False)
 
     @property
