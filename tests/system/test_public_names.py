@@ -58,6 +58,7 @@ PUBLIC = [
     "mine_log",
     "mine_text",
     "needed",
+    "open_log",
     "plan",
     "prevalence",
     "profile",

@@ -62,8 +62,10 @@ def _typed(name: str, number_of: dict[str, int]) -> Any:
         return nw.when(text != "").then(text.str.to_lowercase() == "true").alias(name)
     if values and number_of["number"] == values:
         is_value = ~text.is_in(GAPS) & (text != "")
-        digits = nw.when(is_value).then(text.str.strip_chars())
+        # Not every engine reads a number that begins with a plus, and no number needs one.
+        digits = text.str.strip_chars().str.replace_all("+", "", literal=True)
         # As pandas has it: whole numbers beside missing ones are floats.
         whole = number_of["whole"] == number_of["rows"]
-        return digits.cast(nw.Int64 if whole else nw.Float64).alias(name)
+        number = nw.when(is_value).then(digits).cast(nw.Int64 if whole else nw.Float64)
+        return number.alias(name)
     return nw.when(text != "").then(text).alias(name)

@@ -205,20 +205,28 @@ def _fetched(cursor: Any, names: Sequence[str]) -> Any:
     """Return all rows of a cursor as an Arrow table, batch by batch."""
     import pyarrow as pa
 
-    batches = []
+    batches: list[list[Any]] = [[] for _ in names]
     rows = cursor.fetchmany(BATCH)
     while rows:
-        columns = list(zip(*rows, strict=True))
-        arrays = [_array(values) for values in columns]
-        batches.append(pa.Table.from_arrays(arrays, names=list(names)))
+        for arrays, values in zip(batches, zip(*rows, strict=True), strict=True):
+            arrays.append(_array(values))
         rows = cursor.fetchmany(BATCH)
-    if not batches:
-        return pa.table({name: pa.nulls(0) for name in names})
+    return pa.table(
+        {name: _joined(arrays) for name, arrays in zip(names, batches, strict=True)}
+    )
+
+
+def _joined(arrays: list[Any]) -> Any:
+    """Return the batches of a column as one; those of several kinds are texts."""
+    import pyarrow as pa
+
+    if not arrays:
+        return pa.nulls(0)
+    tables = [pa.table({"": array}) for array in arrays]
     try:
-        return pa.concat_tables(batches, promote_options="permissive")
+        return pa.concat_tables(tables, promote_options="permissive")[""]
     except pa.ArrowTypeError:
-        texts = [_as_texts(batch) for batch in batches]
-        return pa.concat_tables(texts, promote_options="permissive")
+        return pa.chunked_array([array.cast(pa.string()) for array in arrays])
 
 
 def _array(values: Sequence[Any]) -> Any:
@@ -238,14 +246,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, uuid.UUID):
         return str(value)
     return value
-
-
-def _as_texts(table: Any) -> Any:
-    """Return batches whose columns have no common kind with texts in place of all but numbers."""
-    import pyarrow as pa
-
-    columns = []
-    for name in table.column_names:
-        column = table[name]
-        columns.append(column if name == ROWS else column.cast(pa.string()))
-    return pa.Table.from_arrays(columns, names=table.column_names)

@@ -31,13 +31,20 @@ def engine_errors(address: Address, engine: str) -> Iterator[None]:
     except EvenhandError:
         raise  # its sentence is written here, and has no secrets
     except Exception as error:
-        module = type(error).__module__.partition(".")[0]
-        if not isinstance(error, OSError) and module not in _MODULES:
+        if not _is_of_engine(error):
             raise
         reason = clip(address.scrubbed(first_line(error)), 200)
         raise DataError(
             f"'{address.shown}' cannot be read with {engine}: {reason}"
         ) from None
+
+
+def _is_of_engine(error: Exception) -> bool:
+    """Return whether an engine has raised an error, be it through narwhals."""
+    kind = type(error)
+    if isinstance(error, OSError) or kind.__module__.partition(".")[0] in _MODULES:
+        return True
+    return kind.__module__ == "narwhals.exceptions" and kind.__name__ == "ComputeError"
 
 
 def first_line(error: Exception) -> str:
