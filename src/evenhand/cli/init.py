@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.config.init.questions import Dialogue
 from evenhand.config.init.start import Request, start
+from evenhand.population.logs.address import without_secrets
 from evenhand.runtime.errors import UsageError, one_line
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def run(options: Namespace) -> int:
     if file.exists() and not options.force:
         raise UsageError(
             f"{file}: exists already; choose another name with -o, or overwrite it with --force"
+        )
+    if "://" in str(options.data) and options.openapi is None:
+        raise UsageError(
+            f"{without_secrets(options.data)}: init looks at files; write what lies elsewhere as"
+            " from of a [log] table"
         )
     talk = Dialogue.here(decided=options.yes)
     if options.protected is None:

@@ -10,7 +10,7 @@ from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.table_file import read_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -62,12 +62,13 @@ class Data:
         *,
         flag: str = "--target",
         text: str | None = None,
+        read: Callable[[Path], pd.DataFrame] = read_frame,
     ) -> Data:
         """Read a file; without protected columns they are guessed by their names.
 
-        A file with prose and no protected column is a file of texts.
+        A file with prose and no protected column is a file of texts. `read` reads another kind.
         """
-        frame = read_frame(file)
+        frame = read(file)
         columns = [str(name) for name in frame.columns]
         _need_columns(file, columns, flag, [] if target is None else [target])
         chosen = guess_protected(columns, target) if protected is None else protected

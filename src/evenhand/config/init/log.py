@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from evenhand.config.init.data import Data
 from evenhand.config.init.software import relative
 from evenhand.config.log import log_from_table
 from evenhand.methods.audit.log import usual_of_log
+from evenhand.population.logs.readers import first_rows
 from evenhand.population.recorded import number_of_rows, table_of
 from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.number_text import count, percent_of
+from evenhand.runtime.table_file import SUFFIXES, read_frame
 from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.space.feature import plain
 from evenhand.verbs import VERBS
@@ -55,7 +58,17 @@ class LogDraft:
 
 def start_log(request: LogRequest, talk: Dialogue) -> None:
     """Write the configuration that audits recorded decisions, and read it back."""
-    data = Data.read(request.data, request.outcome, request.protected, flag="--outcome")
+    is_one_file = str(request.data).lower().endswith(SUFFIXES) and request.data.is_file()
+    data = Data.read(
+        request.data,
+        request.outcome,
+        request.protected,
+        flag="--outcome",
+        read=read_frame if is_one_file else first_rows,
+    )
+    if not is_one_file:
+        looked = count(len(data.frame))
+        talk.say(f"looked at the first {looked} rows; the audit counts all of them")
     protected = [name for name in data.protected if name != request.truth]
     if request.protected is None:
         talk.say(f"protected: {', '.join(protected)}, by their names (--protected a,b)")
@@ -81,7 +94,8 @@ def start_log(request: LogRequest, talk: Dialogue) -> None:
     checks = usual_of_log(log)
     text = template.filled(TEMPLATE, draft=draft, checks=checks, verbs=VERBS)
     template.save(text, request.file)
-    rows = number_of_rows(table_of(log.frame))
+    with closing(log), log.guarded():
+        rows = number_of_rows(table_of(log.frame))
     talk.say(f"wrote {request.file}: {count(rows)} recorded decisions")
 
 

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.population.logs.engines import DUCKDB, PANDAS, POLARS, PYARROW, SPARK
+from evenhand.population.logs.files import log_files
 from evenhand.runtime.errors import DataError
+from evenhand.runtime.table_file import read_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenhand.population.logs.files import LogFiles
+
+LOOK = 100_000
+"""How many rows a look takes."""
 
 
 def frame_of(
@@ -135,7 +140,7 @@ def _pandas(files: LogFiles, names: Sequence[str] | None) -> Any:
 
     columns = None if names is None else list(names)
     if files.form in ("parquet", "feather"):
-        return _dataset(files).to_table(columns=columns).to_pandas()
+        return _dataset(files).to_table(columns=columns).to_pandas(ignore_metadata=True)
     frames = []
     for path in files.paths:
         if files.form == "csv":
@@ -220,3 +225,16 @@ def _pandas_remote(address: str, form: str) -> Any:
     if form == "feather":
         return pd.read_feather(address)
     return pd.read_parquet(address)
+
+
+def first_rows(path: Path) -> Any:
+    """Return the first rows of the files that a path names, as a pandas frame: a look at them."""
+    import pandas as pd
+
+    files = log_files(str(path))
+    if files.form in ("parquet", "feather"):
+        rows = _dataset(files).head(LOOK)
+        return rows.select(list(files.every_column)).to_pandas(ignore_metadata=True)
+    if files.form == "csv":
+        return read_csv(files.paths[0], nrows=LOOK)
+    return pd.read_json(files.paths[0], lines=True, dtype=False, nrows=LOOK)
