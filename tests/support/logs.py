@@ -29,7 +29,7 @@ def decisions(rows: int = ROWS) -> pd.DataFrame:
         {
             "sex": rng.choice(["F", "M"], rows),
             "age": rng.integers(18, 91, rows),
-            "race": rng.choice(["a", "b", "NA", None], rows),
+            "race": rng.choice(np.array(["a", "b", "NA", None], dtype=object), rows),
             "paid": rng.integers(0, 2, rows).astype(float),
             "score": np.round(rng.random(rows), 3),
         }
