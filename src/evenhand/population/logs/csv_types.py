@@ -26,8 +26,8 @@ def with_types(table: Any, names: Sequence[str]) -> Any:
     >>> import narwhals as nw
     >>> import pandas as pd
     >>> texts = pd.DataFrame({"age": ["30", "NA"], "sex": ["F", "NA"]})
-    >>> with_types(nw.from_native(texts), ["age", "sex"]).schema
-    Schema({'age': Float64, 'sex': String})
+    >>> list(with_types(nw.from_native(texts), ["age", "sex"]).schema.values())
+    [Float64, String]
     """
     import narwhals as nw
 

