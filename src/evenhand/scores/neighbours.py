@@ -17,8 +17,8 @@ from evenhand.scores.neighbour_steps import free_features
 from evenhand.scores.sampling_loop import FIRST_WAVE, GROWTH
 from evenhand.space.distribution import Part
 from evenhand.statistics.estimate import StopReason
-from evenhand.subject.parallel_view import LONG
-from evenhand.subject.subject import ROWS_AT_ONCE
+from evenhand.subject.effort import Effort
+from evenhand.subject.shared_asking import ROWS_AT_ONCE, is_shared_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,11 +36,6 @@ BLOCK = 16_384
 """Random neighbours per stream."""
 CHUNK_SECONDS = 1.0
 """How long rows are asked about at most before progress is shown and the budget is looked at."""
-WORTH_SHARING = 2.0
-"""Seconds of work from which it pays to start workers.
-
-Those that have started are given less, too.
-"""
 LEAST_SECONDS = 1e-9
 """What a row takes at least: a clock may show nothing."""
 
@@ -414,16 +409,10 @@ class _Crew:
         self._subject = view.subject
         self._seen = view.subject.seen[view.name]
         self._workers = workers
-        # Expensive subjects run processes or requests of their own side by side.
-        if self._subject.adapter.expensive:
-            self._width = 1
-        else:
-            self._width = workers.width
+        self._effort = Effort()
         self._most = max(1, ROWS_AT_ONCE // cost)
         self._next = max(1, FIRST_WAVE // cost)
         self._seconds: float | None = None
-        self._warm = False
-        self._worth = WORTH_SHARING
 
     def rows(self, left: int, meter: Meter) -> int:
         """Return how many of the rows that are left to ask about next."""
@@ -433,30 +422,26 @@ class _Crew:
         if meter.budget.seconds is not None:
             allowed = min(allowed, max(meter.budget.seconds - meter.seconds, 0.0))
         affordable = max(1, int(allowed / self._seconds))
-        if self._pays(left):
-            return affordable * self._width
-        return min(affordable, self._next)
+        if self._here(left):
+            return min(affordable, self._next)
+        return affordable * self._workers.width
 
-    def _pays(self, rows: int) -> bool:
-        """Return whether so many rows are worth sharing."""
-        # A first call also pays for imports, and says nothing of what a row takes.
-        is_known = self._width > 1 and self._warm
-        return is_known and rows * (self._seconds or 0.0) >= self._worth
+    def _here(self, rows: int) -> int:
+        """Return how many rows to ask about in this process; 0 leaves all of them to workers."""
+        if not is_shared_whole(self._subject):
+            return rows
+        return self._effort.here(rows, self._workers, self._means)
 
     def ask(self, first: int, points: Points, left: int) -> NDArray[np.float64]:
         """Return the mean of each row, of which the first has this number."""
         began = time.perf_counter()
-        if self._pays(left):
-            parts = min(self._width, len(points))
-        else:
-            parts = 1
+        parts = 1 if self._here(left) else min(self._workers.width, len(points))
         edges = np.linspace(0, len(points), parts + 1).astype(int).tolist()
         tasks = []
         for start, stop in pairwise(edges):
             tasks.append((first + start, np.asfortranarray(points[start:stop])))
         if parts > 1:
             answers = self._workers.map(self._means, tasks)
-            self._worth = min(self._worth, LONG)
             for answer in answers:
                 self._subject.asked += answer.asked
                 self._subject.executed += answer.executed
@@ -464,7 +449,8 @@ class _Crew:
         else:
             answers = [self._means(tasks[0])]
             self._next = min(GROWTH * len(points), self._most)
-        self._warm = self._seconds is not None
-        seconds = (time.perf_counter() - began) * parts / len(points)
-        self._seconds = max(seconds, LEAST_SECONDS)
+        seconds = time.perf_counter() - began
+        if parts == 1:
+            self._effort.learn(len(points), seconds)
+        self._seconds = max(seconds * parts / len(points), LEAST_SECONDS)
         return np.concatenate([answer.means for answer in answers])

@@ -22,6 +22,8 @@ from evenhand.scores.numbers.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.sequential.stopping import CHEAP_LOOK_RATIO, FIRST_CHEAP_LOOK
 from evenhand.subject.answers_seen import MOST, first_answers
+from evenhand.subject.effort import Effort
+from evenhand.subject.shared_asking import is_shared_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +43,6 @@ CASES = 3
 """Cases shown with each finding."""
 CHECKED = 32
 """Inputs that are asked twice to see whether the subject is deterministic."""
-WAVE_SECONDS = 0.2
-"""How much work is worth sharing among workers, in seconds."""
 FIRST_WAVE = 256
 """Inputs of cheap software that are asked at once to begin with."""
 GROWTH = 8
@@ -192,7 +192,7 @@ def sample(
         most = min(plan.size, most or plan.size)
     hits = _Hits(count.totals())
     looks = _Looks(plan.looks(most))
-    pace = _Pace(expensive=count.subject.adapter.expensive, width=workers.width)
+    pace = _Pace(expensive=count.subject.adapter.expensive)
     seen: _Look | None = None
     try:
         while True:
@@ -351,16 +351,14 @@ class _Hits:
 
 
 class _Pace:
-    """How much to ask at once, and whether to share it among workers.
+    """How much to ask at once, and how much of that to leave to workers.
 
     The clock decides where a wave is asked, and never how large it is.
     """
 
-    def __init__(self, *, expensive: bool, width: int) -> None:
+    def __init__(self, *, expensive: bool) -> None:
         self.expensive = expensive
-        # Expensive subjects run processes or requests of their own side by side.
-        self.width = 1 if expensive else width
-        self._seconds: float | None = None
+        self.effort = Effort()
 
     def until(self, start: int, look: int, most: int | None) -> int:
         """Return the draw up to which to ask next: at least to the next look.
@@ -373,16 +371,6 @@ class _Pace:
             stop = max(look, ahead)
         return stop if most is None else min(stop, most)
 
-    def spread(self, draws: int) -> bool:
-        """Return whether a wave is enough work to share it."""
-        if self.width == 1 or self._seconds is None:
-            return False
-        return draws >= self.width and draws * self._seconds >= WAVE_SECONDS
-
-    def learn(self, draws: int, seconds: float, *, width: int) -> None:
-        """Note how long a wave took."""
-        self._seconds = seconds * width / draws
-
 
 def _wave(
     count: Count,
@@ -391,15 +379,31 @@ def _wave(
     workers: Workers,
     pace: _Pace,
 ) -> list[Counted]:
-    began = time.perf_counter()
-    if pace.spread(stop - start):
-        edges = np.linspace(start, stop, workers.width + 1).astype(int).tolist()
-        parts = workers.map(count, list(pairwise(edges)))
-        count.subject.asked += sum(part.asked for part in parts)
-        count.subject.executed += sum(part.executed for part in parts)
-    else:
-        parts = [count((start, stop))]
-    pace.learn(stop - start, time.perf_counter() - began, width=len(parts))
+    """Count among draws, here and by workers; what is remembered is shared by the subject."""
+    parts: list[Counted] = []
+    effort = pace.effort
+    while start < stop:
+        draws = stop - start
+        here = draws
+        if is_shared_whole(count.subject):
+            here = effort.here(draws, workers, count)
+        if not here:
+            return parts + _shared_wave(count, start, stop, workers, effort)
+        began = time.perf_counter()
+        parts.append(count((start, start + here)))
+        effort.learn(here, time.perf_counter() - began)
+        start += here
+    return parts
+
+
+def _shared_wave(
+    count: Count, start: int, stop: int, workers: Workers, effort: Effort
+) -> list[Counted]:
+    pieces = effort.pieces(stop - start, workers.width)
+    edges = np.linspace(start, stop, pieces + 1).astype(int).tolist()
+    parts = workers.map(count, list(pairwise(edges)))
+    count.subject.asked += sum(part.asked for part in parts)
+    count.subject.executed += sum(part.executed for part in parts)
     return parts
 
 

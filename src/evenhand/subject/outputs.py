@@ -160,6 +160,46 @@ def packed(replies: Sequence[Reply], names: Sequence[str]) -> NDArray[Any]:
     return joined(outcomes)
 
 
+class GatheredOutcomes:
+    """Outcomes in the order of some inputs, in whatever order they come.
+
+    >>> gathered = GatheredOutcomes(3)
+    >>> gathered.add(np.array([2]), np.array([7]))
+    >>> gathered.add(np.array([0, 1]), np.array([5, 6]))
+    >>> gathered.outcomes()
+    array([5, 6, 7])
+    """
+
+    def __init__(self, inputs: int, names: Sequence[str] = ()) -> None:
+        self._inputs = inputs
+        self._names = names
+        self._parts: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
+
+    def add(self, rows: NDArray[np.intp], outcomes: NDArray[Any]) -> None:
+        """Take the outcomes of some rows."""
+        self._parts.append((rows, outcomes))
+
+    def outcomes(self) -> NDArray[Any]:
+        """Return all outcomes, by row."""
+        if not self._parts:
+            return packed([], self._names)
+        columns = [outcomes for _, outcomes in self._parts]
+        rows = np.concatenate([rows for rows, _ in self._parts])
+        if np.array_equal(rows, np.arange(self._inputs)) and _alike(columns):
+            # Most adapters answer everything at once and in order: nothing is copied then.
+            return columns[0] if len(columns) == 1 else np.concatenate(columns)
+        answered = np.empty(self._inputs, dtype=object)
+        for places, outcomes in self._parts:
+            answered[places] = outcomes
+        return packed(answered.tolist(), self._names)
+
+
+def _alike(columns: Sequence[NDArray[Any]]) -> bool:
+    """Return whether outcomes are of one type, but for the length of texts."""
+    types = {column.dtype.str if column.dtype.kind != "U" else "U" for column in columns}
+    return len(types) == 1 and (len(columns) == 1 or not columns[0].dtype.names)
+
+
 def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
     """Return one input's outcomes from an object by name or a list in order.
 

@@ -13,7 +13,6 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.row_keys import bytes_of_rows
-from evenhand.subject.adapters.base import replies_of
 from evenhand.subject.adapters.resolve import adapt, as_printed, check_space, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
@@ -21,6 +20,7 @@ from evenhand.subject.ledger.sharing import Sharing
 from evenhand.subject.memo import AGAIN, Memo
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
+    GatheredOutcomes,
     RecalledCheck,
     Recent,
     answers_of,
@@ -29,6 +29,7 @@ from evenhand.subject.outputs import (
     meanings_of,
     packed,
 )
+from evenhand.subject.shared_asking import ROWS_AT_ONCE, SharedAsking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,15 +45,10 @@ if TYPE_CHECKING:
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.outcome_scale import OutcomeScale
     from evenhand.subject.recording.tape import Tape
+    from evenhand.subject.shared_asking import Columns
     from evenhand.subject.watcher import Watcher
 
     Outcomes = NDArray[Any]
-
-ROWS_AT_ONCE = 131_072
-"""How many inputs a model in this process is asked at once.
-
-Enough for the cost of a call not to matter, and few enough to need little memory.
-"""
 
 
 class Subject(SubjectConstructors):
@@ -165,6 +161,7 @@ class Subject(SubjectConstructors):
         space, self.notes = in_own_form(adapter, space)
         self.adapter = adapter
         self.space = space
+        self.asking = SharedAsking(adapter, space)
         self.meanings = meanings_of(
             adapter, self.name, positive=positive, labels=labels, differs=differs
         )
@@ -307,17 +304,16 @@ class Subject(SubjectConstructors):
 
     def _ask(self, points: Points) -> Outcomes:
         """Ask the software once for each point, and return its outcomes in their order."""
-        answered: Outcomes | None = None
-        for rows, outcomes in replies_of(self.adapter, points, self.space):
+        gathered = GatheredOutcomes(len(points), self.outputs)
+        for rows, outcomes in self._replies(points):
             checked = self._answers.check(outcomes, len(rows))
             self.executed += len(rows)
-            # Most adapters answer everything at once and in order: nothing is copied then.
-            if answered is None and np.array_equal(rows, np.arange(len(points))):
-                return checked
-            if answered is None:
-                answered = np.empty(len(points), dtype=object)
-            answered[rows] = checked
-        return packed([] if answered is None else answered.tolist(), self.outputs)
+            gathered.add(rows, checked)
+        return gathered.outcomes()
+
+    def _replies(self, points: Points) -> Iterator[Columns]:
+        # Copies of software in other processes would share its chance.
+        return self.asking.answers(points, alone=self.occasions is not None)
 
     def _recall(self, points: Points, keys: list[bytes]) -> Outcomes:
         """Ask only what neither memory nor ledger knows, each key once.
@@ -340,7 +336,7 @@ class Subject(SubjectConstructors):
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         """Ask the software, write its answers into the ledger, and yield them by key."""
-        for rows, outcomes in replies_of(self.adapter, points, self.space):
+        for rows, outcomes in self._replies(points):
             answers = self._answers.check(outcomes, len(rows)).tolist()
             asked = [keys[row] for row in rows.tolist()]
             self.executed += len(asked)

@@ -26,7 +26,8 @@ from evenhand.methods.search.strategies.start_points import boundary_points
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
-from evenhand.subject.subject import ROWS_AT_ONCE, Subject
+from evenhand.subject.shared_asking import ROWS_AT_ONCE
+from evenhand.subject.subject import Subject
 from evenhand.subject.view import View
 from tests.support.helpers import refused
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from evenhand.subject.parallel_view import SharedView
 
 import evenhand as eh
 from evenhand.config.file import imported
@@ -16,7 +17,6 @@ from evenhand.runtime.errors import SubjectCrashed
 from evenhand.runtime.interruption import Interruption, exits_reported, signals_end_runs
 from evenhand.runtime.workers import Workers
 from evenhand.subject.adapters.saved import load_model
-from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.view import View
 from evenhand.texts.text_subject import TextSubject
 from tests.support.helpers import SPACE, people, refused

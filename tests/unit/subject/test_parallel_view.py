@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from evenhand.subject.parallel_view import LEAST, LONG, SharedView
 
 import evenhand as eh
 from evenhand.runtime.workers import Workers
-from evenhand.subject.parallel_view import LEAST, LONG, SharedView
 from evenhand.subject.view import View, views_of
 
 if TYPE_CHECKING:

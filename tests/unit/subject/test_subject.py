@@ -43,7 +43,8 @@ from evenhand.subject.adapters.http.adapter import HttpAdapter
 from evenhand.subject.adapters.stream import StreamAdapter
 from evenhand.subject.memo import Memo, Occasions
 from evenhand.subject.recording.tape import Recording
-from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
+from evenhand.subject.shared_asking import ROWS_AT_ONCE
+from evenhand.subject.subject import Subject, as_subject
 from tests.support.helpers import refused
 
 SPACE = eh.Space(

@@ -21,7 +21,6 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import Answer, ask
 from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS
@@ -39,6 +38,7 @@ from evenhand.statistics.estimate import (
 from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
+from evenhand.subject.shared_asking import sharing
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import outcome_labels
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.budget import Budget
+    from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Question
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature_sets import Over
@@ -189,7 +190,7 @@ def measure(
     given = Terms(population, level, margin, limit, interval, exact, seed)
     terms = _checked(replace(given, units=units, sampling_threshold=threshold))
     executed_before = tested.executed
-    with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
+    with sharing(tested, n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         ask_one = partial(_answer, keep=keep_tests)
         asking = Asking(

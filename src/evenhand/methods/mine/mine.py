@@ -35,13 +35,13 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
 from evenhand.scores.neighbour_steps import checked_steps
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.space.feature_sets import asks_all, feature_sets, spelled_out
 from evenhand.statistics.estimate import StopReason
+from evenhand.subject.shared_asking import sharing
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import outcome_labels, views_for
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.methods.mine.testsgd_score import DrawingRule
     from evenhand.methods.mine.treatment import TreatedView
+    from evenhand.runtime.workers import Workers
     from evenhand.scores.neighbour_steps import Move
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
@@ -226,7 +227,7 @@ def mine(
     run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, kept, steps)
     run.notes += notes_on_levels
     tested.begin()
-    with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
+    with sharing(tested, n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         return plan.mined(run, list(zip(views, good, strict=True)), meter, workers)
 

@@ -16,7 +16,7 @@ from evenhand.runtime.errors import UsageError, clip
 from evenhand.space.feature import plain
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import wald, z_score
-from evenhand.subject.subject import ROWS_AT_ONCE
+from evenhand.subject.shared_asking import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

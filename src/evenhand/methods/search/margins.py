@@ -7,21 +7,20 @@ nothing about a rate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from evenhand.runtime.errors import SubjectError
-from evenhand.subject.parallel_view import SharedView
-from evenhand.subject.subject import ROWS_AT_ONCE
-from evenhand.subject.view import View
+from evenhand.subject.shared_asking import ROWS_AT_ONCE, Question
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Numbers, Outcomes
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
+    from evenhand.subject.view import View
 
 
 class Scorer(Protocol):
@@ -129,49 +128,21 @@ class Margins:
         if not self.bounded or not len(points):
             outcomes = self.view.decide(points)
             return outcomes, outcomes.astype(np.float64)
-        if isinstance(self.view, SharedView):
-            if self.view.worth(points):
-                return self._shared(self.view, points)
-            outcomes, margins = self.view.timed(self._scored, points)
-        else:
-            outcomes, margins = self._scored(points)
+        outcomes, margins = self._asked(points, Question("margins", (self.scorer,)))
         return outcomes, margins
-
-    def _shared(self, view: SharedView, points: Points) -> tuple[Outcomes, Numbers]:
-        """Return outcomes and margins that several processes have asked for."""
-        parts = view.shared(self._in_worker, points)
-        outcomes = np.concatenate([part[0] for part in parts])
-        view.subject.note(outcomes)
-        margins = np.concatenate([part[1] for part in parts])
-        return outcomes, margins
-
-    def _scored(self, points: Points) -> list[Any]:
-        adapter = cast("Scorer", self.view.subject.adapter)
-        space = self.view.subject.space
-        return self._asked(points, lambda batch: adapter.margins(batch, space, self.scorer))
-
-    @cached_property
-    def _in_worker(self) -> _MarginsInWorker:
-        """What is sent to another process: it must not share its work again."""
-        view = View(self.view.subject, self.view.name, self.view.target)
-        return _MarginsInWorker(replace(self, view=view))
 
     def gradients(self, points: Points) -> tuple[Outcomes, Numbers, Numbers]:
         """Return outcomes, margins, and how margins change with each passed feature.
 
         Each point is one question.
         """
-        adapter = cast("Scorer", self.view.subject.adapter)
-        space = self.view.subject.space
-        outcomes, margins, slopes = self._asked(
-            points,
-            lambda batch: adapter.gradients(batch, space),
-        )
+        outcomes, margins, slopes = self._asked(points, Question("gradients"))
         return outcomes, margins, slopes
 
-    def _asked(self, points: Points, ask: Any) -> list[Any]:
+    def _asked(self, points: Points, question: Question) -> list[Any]:
         """Ask in batches that fit in memory, and count what is asked as the subject does."""
         subject = self.view.subject
+        ask = partial(subject.asking.columns, question=question)
         subject.asked += len(points)
         parts = []
         for start in range(0, len(points), ROWS_AT_ONCE):
@@ -187,13 +158,3 @@ class Margins:
         if len(parts) == 1:
             return list(parts[0])
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _MarginsInWorker:
-    """Asks for margins in another process, and counts how many inputs were really run."""
-
-    margins: Margins
-
-    def __call__(self, points: Points) -> tuple[tuple[Outcomes, Numbers], int]:
-        return self.margins.decide(points), len(points)

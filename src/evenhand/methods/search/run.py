@@ -33,7 +33,6 @@ from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.space.feature_sets import unseen
 from evenhand.statistics.estimate import StopReason, Witnesses
-from evenhand.subject.parallel_view import SharedView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from evenhand.population.realism import Realism
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
-    from evenhand.runtime.workers import Workers
     from evenhand.space.feature import Points
     from evenhand.subject.view import View
 
@@ -103,13 +101,12 @@ def search_features(
     names: tuple[str, ...],
     terms: SearchTerms,
     meter: Meter,
-    workers: Workers,
 ) -> SearchReport:
     """Search, shrink, explain, and ask everything that was found once more.
 
     The meter counts all but the last.
     """
-    probe = Probe(SharedView.of(view, workers), names)
+    probe = Probe(view, names)
     queries_before = meter.queries
     searched = _searched(probe, terms, meter)
     run = searched.run

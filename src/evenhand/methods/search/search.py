@@ -22,12 +22,12 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import StopReason, Witnesses
 from evenhand.subject.outcome_scale import details_of, notes_of
+from evenhand.subject.shared_asking import sharing
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import outcome_labels, views_of
 
@@ -167,11 +167,11 @@ def search(
     )
     executed_before = tested.executed
     tested.begin()
-    with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
+    with sharing(tested, n_jobs), progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(Uniform(), tested.space, seed, "search")
         notes = prepared(draws, tested, meter) + notes_of(tested)
-        reports = _reports(tested, sets, terms, meter, workers)
+        reports = _reports(tested, sets, terms, meter)
     entries = []
     for report in reports:
         notes += report.notes
@@ -219,7 +219,6 @@ def _reports(
     sets: Sequence[tuple[str, ...]],
     terms: SearchTerms,
     meter: Meter,
-    workers: Workers,
 ) -> list[SearchReport]:
     """Search for each set of features and each output, in even shares of what is left."""
     searches: list[tuple[tuple[str, ...], View]] = []
@@ -231,7 +230,7 @@ def _reports(
             reports.append(_untried(names, view.name, terms))
             continue
         part = meter.share(len(searches) - number)
-        reports.append(search_features(view, names, terms, part, workers))
+        reports.append(search_features(view, names, terms, part))
         meter.queries += part.queries
     return reports
 

@@ -21,7 +21,6 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS
 from evenhand.scores.question import MARGIN
@@ -31,7 +30,7 @@ from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
-from evenhand.subject.parallel_view import SharedView
+from evenhand.subject.shared_asking import sharing
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import outcome_labels, views_for
 
@@ -169,13 +168,13 @@ def subsets(
     judge = _judge(limit, margins, level, lattices, described)
     given = (population, interval, exact, variants, seed, threshold, margins)
     options = SearchOptions(*given, keep=keep_tests, known=_checked_known(known))
-    with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
+    with sharing(tested, n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         notes = prepared(Draws(population, tested.space, seed, "subsets"), tested, meter)
         searches = []
         for view, lattice in zip(views, lattices, strict=True):
-            shared = SharedView.of(_counted(view, kind), workers)
-            searches.append(Search(shared, kind, lattice, judge, options))
+            counted = _counted(view, kind)
+            searches.append(Search(counted, kind, lattice, judge, options))
         stops = search_all(searches, meter, workers)
     notes += _notes(searches, interval) + _causal_notes(tested, names, kind)
     return Result(

@@ -32,7 +32,6 @@ from evenhand.scores.twins import case_of
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.answers_seen import different
 from evenhand.subject.outcome_scale import spread_of
-from evenhand.subject.parallel_view import SharedView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,8 +137,7 @@ class NumberQuestion(GroupQuestion):
         members = inhabited(self.groups, terms.sampler.empty(self.groups))
         self._need_groups(np.array(members))
         count = GroupCount.of(self.view, self.groups, members, terms.sampler, terms.seed)
-        view = SharedView.of(self.view, workers)
-        drawn = _Drawn(self, view, count)
+        drawn = _Drawn(self, self.view, count)
         looks = self._looks(len(members), meter)
         found: list[Finding] = []
         notes: list[str] = []

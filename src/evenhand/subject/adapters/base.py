@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -112,6 +113,8 @@ class Adapter(ABC):
     """Whether workers are sent it once for all that they are asked, since it holds a model."""
     expensive: bool = False
     """Whether an answer costs a process or a request, and so is worth remembering."""
+    own_threads_from: float = math.inf
+    """From how many inputs at once the software uses threads of its own, and needs no workers."""
     outputs: tuple[str, ...] = ()
     """The names of several outputs; the Subject sets them."""
     file: ModelFile | None = None

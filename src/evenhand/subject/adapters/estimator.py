@@ -84,6 +84,7 @@ class EstimatorAdapter(Adapter):
         self.positive = scored_class(positive) if self._scored else None
         self._identity = identity
         self._form: ModelForm | None = None
+        self._threads_from: float | None = None
         if not is_fitted(model):
             raise UsageError(f"{self.name} is not fitted; call fit before testing it")
         if self._scored:
@@ -218,6 +219,15 @@ class EstimatorAdapter(Adapter):
             return bool(is_regressor(self.model))
         except (AttributeError, TypeError):  # of models that are not of scikit-learn
             return False
+
+    @property
+    def own_threads_from(self) -> float:  # type: ignore[override]
+        """From how many inputs at once the model uses threads of its own."""
+        if self._threads_from is None:
+            from evenhand.subject.forms.own_threads import own_threads_from
+
+            self._threads_from = own_threads_from(self.model)
+        return self._threads_from
 
     def unread(self, space: Space) -> frozenset[str]:
         """Return the features that no split and no coefficient of the model is about."""

@@ -87,6 +87,8 @@ class OnnxAdapter(Adapter):
         self.output = output
         self.positive = scored_class(positive) if output == "score" else None
         self.threads = threads
+        if threads > 1:
+            self.own_threads_from = 0
         self.file = _file_of(self.path)
         self.identity = f"onnx:{self.file.digest}"
         if output == "score":

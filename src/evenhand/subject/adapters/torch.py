@@ -63,6 +63,7 @@ class TorchAdapter(Adapter):
     """
 
     kind = "torch"
+    own_threads_from = 0
     options = Options.of(THRESHOLD, OUTPUT, IDENTITY, given=["positive"])
 
     def __init__(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import pytest
+from evenhand.subject.parallel_view import SharedView
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
@@ -22,7 +23,6 @@ from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, 
 from evenhand.runtime.workers import Workers
 from evenhand.subject.adapters.isolated.adapter import IsolatedAdapter
 from evenhand.subject.adapters.isolated.limits import Isolation
-from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.view import View
 from evenhand.texts.text_subject import TextSubject
 from tests.support.helpers import SPACE, people, refused

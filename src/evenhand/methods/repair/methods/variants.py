@@ -18,7 +18,7 @@ from evenhand.space.encoding import encode_column
 from evenhand.space.frames.layout import layout_of
 from evenhand.space.frames.reading import eager
 from evenhand.space.space import Space
-from evenhand.subject.subject import ROWS_AT_ONCE
+from evenhand.subject.shared_asking import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -77,6 +77,7 @@ class IsolatedAdapter(Adapter):
         self._child, facts = self._started()
         self._title = clip(facts["name"], 60)
         self.expensive = facts["expensive"]
+        self.own_threads_from = facts["own_threads_from"]
         self.printed = facts["printed"]  # type: ignore[misc]
         self.takes_texts = facts["takes_texts"]  # type: ignore[misc]
         if facts["file"] is not None:

@@ -122,6 +122,7 @@ class Server:
             "name": self._adapter.name,
             "kind": self._adapter.kind,
             "expensive": self._adapter.expensive,
+            "own_threads_from": self._adapter.own_threads_from,
             "printed": self._adapter.printed,
             "takes_texts": self._adapter.takes_texts,
             # Answers are plain values, so that nothing of the software is unpickled.

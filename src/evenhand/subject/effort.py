@@ -1,0 +1,97 @@
+"""How long work takes in this process, and whether workers would be done with it earlier.
+
+The clock decides where work is done. What comes of it does not depend on where that was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.runtime.workers import Workers
+
+HANDING_OVER = 0.02
+"""Seconds that it takes to hand work over to workers, and to take back what came of it."""
+SENDING = 3e-7
+"""Seconds that it takes to send one input, and its answer back."""
+STARTING = 0.5
+"""Seconds of work, done or to be done, from which workers are started beside it."""
+SLICE = 0.25
+"""Seconds of work that are done here before it is asked again whether workers are there."""
+TRIAL = 0.1
+"""Seconds of work that tell how long an input takes, and not how long a call does."""
+TRIAL_INPUTS = 4096
+"""Inputs that tell the same."""
+LONG = 2.0
+"""Seconds of work for each worker from which it is cut finer, so that none waits for long."""
+PIECES = 4
+"""How many pieces of long work each worker is given."""
+FIRST = 256
+"""The least inputs that are tried."""
+
+
+class Effort:
+    """Tells how many of some inputs to ask about here, before the rest is left to workers.
+
+    Workers are started beside other work, so that nobody waits for them.
+
+    >>> from evenhand.runtime.workers import Workers
+    >>> effort = Effort()
+    >>> effort.here(1000, Workers(1))
+    1000
+    """
+
+    def __init__(self) -> None:
+        self._pace: float | None = None
+        self._spent = 0.0
+        self._calls = 0
+        self._is_known = False
+
+    def here(self, inputs: int, workers: Workers, function: Any = None) -> int:
+        """Return how many inputs to ask about in this process; 0 leaves all of them to workers.
+
+        `function` is what workers will be sent.
+        """
+        width = workers.width
+        if width == 1 or inputs < 2 * width:
+            return inputs
+        if self._pace is None:
+            return min(inputs, FIRST)
+        expected = inputs * self._pace
+        saved = expected * (1 - 1 / width)
+        if saved <= HANDING_OVER + inputs * SENDING:
+            return inputs
+        if not self._is_known:
+            return self._worth(TRIAL, inputs)
+        if workers.ready:
+            return 0
+        if self._spent + expected < STARTING:
+            return inputs
+        workers.start(function)
+        return self._worth(SLICE, inputs)
+
+    def pieces(self, inputs: int, width: int) -> int:
+        """Return into how many pieces to cut inputs for so many workers."""
+        expected = inputs * (self._pace or 0.0)
+        if expected < LONG * width:
+            return min(width, inputs)
+        return min(PIECES * width, inputs)
+
+    def _worth(self, seconds: float, inputs: int) -> int:
+        """Return about how many inputs take so many seconds."""
+        affordable = int(seconds / max(self._pace or 0.0, 1e-9))
+        # A rest that is not worth a call of its own is asked about as well.
+        least = FIRST if not self._is_known else 1
+        return min(inputs, max(affordable, least))
+
+    def learn(self, inputs: int, seconds: float) -> None:
+        """Note how long some inputs took in this process."""
+        if not inputs:
+            return
+        self._calls += 1
+        self._spent += seconds
+        self._pace = seconds / inputs
+        # A first call also pays for imports.
+        tells = seconds >= TRIAL / 2 or inputs >= TRIAL_INPUTS
+        if self._calls > 1 and tells:
+            self._is_known = True
