@@ -60,7 +60,7 @@ class WaitingModel:
 
     def predict(self, rows: pd.DataFrame) -> Any:
         time.sleep(MILLISECOND * len(rows))
-        return self.tree.predict(_coded(rows))
+        return self.tree.predict(_coded(rows).to_numpy())
 
 
 def _coded(rows: pd.DataFrame) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def train(rows: pd.DataFrame, outcomes: Any) -> WaitingModel:
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(max_depth=6, random_state=0)
-    return WaitingModel(tree.fit(_coded(rows), outcomes))
+    return WaitingModel(tree.fit(_coded(rows).to_numpy(), outcomes))
 
 
 def people(count: int) -> pd.DataFrame:
@@ -165,8 +165,9 @@ def compared(job: Job, rounds: int) -> dict[str, float]:
 
 
 def started() -> float:
-    """Return the seconds until two workers answer for the first time."""
+    """Return the seconds until two workers have answered for the first time."""
     began = time.perf_counter()
+    eh.search(Waiting(), SPACE, budget=eh.Budget(queries=1000), n_jobs=2)
     with Workers(2) as workers:
         workers.map(_imported, [0, 1])
     return time.perf_counter() - began
@@ -176,7 +177,10 @@ def _imported(task: int) -> int:
     """Import what software needs, and stay until the other worker does so, too."""
     import sklearn.ensemble  # noqa: F401
 
-    time.sleep(0.5)
+    import evenhand.methods.search  # noqa: F401
+    import evenhand.methods.measure  # noqa: F401
+
+    time.sleep(1)
     return task
 
 
