@@ -177,8 +177,8 @@ def _imported(task: int) -> int:
     """Import what software needs, and stay until the other worker does so, too."""
     import sklearn.ensemble  # noqa: F401
 
+    import evenhand.methods.measure
     import evenhand.methods.search  # noqa: F401
-    import evenhand.methods.measure  # noqa: F401
 
     time.sleep(1)
     return task

@@ -5,7 +5,10 @@ The clock decides where work is done. What comes of it does not depend on where 
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.errors import EvenhandError, EvenhandWarning, clip
 
 if TYPE_CHECKING:
     from evenhand.runtime.workers import Workers
@@ -46,6 +49,7 @@ class Effort:
         self._spent = 0.0
         self._calls = 0
         self._is_known = False
+        self._stays = False
 
     def here(self, inputs: int, workers: Workers, function: Any = None) -> int:
         """Return how many inputs to ask about in this process; 0 leaves all of them to workers.
@@ -63,12 +67,32 @@ class Effort:
             return inputs
         if not self._is_known:
             return self._worth(TRIAL, inputs)
+        if not workers.ready and self._spent + expected < STARTING:
+            return inputs
+        if not self._is_sent(workers, function):
+            return inputs
         if workers.ready:
             return 0
-        if self._spent + expected < STARTING:
-            return inputs
-        workers.start(function)
         return self._worth(SLICE, inputs)
+
+    def _is_sent(self, workers: Workers, function: Any) -> bool:
+        """Return whether workers have or get what they are to run."""
+        if self._stays:
+            return False
+        try:
+            workers.start(function)
+        except EvenhandError:
+            raise
+        except Exception as error:  # whatever keeps it from being pickled
+            self._stays = True
+            reason = f"{type(error).__name__}: {clip(str(error))}"
+            warnings.warn(
+                f"the software under test cannot be sent to workers ({reason}), so that one process"
+                " asks it",
+                EvenhandWarning,
+                stacklevel=2,
+            )
+        return not self._stays
 
     def pieces(self, inputs: int, width: int) -> int:
         """Return into how many pieces to cut inputs for so many workers."""

@@ -34,6 +34,7 @@ from evenhand.methods.search.explain.diversity import Distances
 from evenhand.results.result import schema
 from evenhand.runtime.errors import DataError, SpaceError, SubjectCrashed, UsageError
 from tests.support.helpers import examples, refused
+from tests.support.sharing import share_everything
 from tests.support.strategies import every, spaces
 
 PUBLISHED = ["random", "semi-directed", "fully-directed"]
@@ -827,10 +828,7 @@ def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_p
 
 
 def test_the_number_of_workers_changes_nothing(fitted, monkeypatch):
-    from evenhand.subject import parallel_view
-
-    # So that even these questions are shared.
-    monkeypatch.setattr(parallel_view, "LEAST", 50)
+    share_everything(monkeypatch)
     digests = set()
     for n_jobs in (1, 2):
         result = eh.search(

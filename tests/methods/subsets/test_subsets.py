@@ -21,6 +21,7 @@ from evenhand.report.terminal import lines
 from evenhand.results.result import schema
 from evenhand.runtime.errors import NotDeterministic, SpaceError, UsageError
 from tests.support.helpers import examples, refused
+from tests.support.sharing import share_everything
 from tests.support.strategies import spaces
 
 TIED = "(sex == 'M' and income == 'high') or (sex == 'F' and income == 'low')"
@@ -1168,7 +1169,7 @@ def stable(result):
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
+    share_everything(monkeypatch)
 
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(half, WIDE, **options)
@@ -1188,6 +1189,9 @@ def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
         run(ledger=tmp_path / "a"),
         run(ledger=tmp_path / "a"),
         run(memo=False, n_jobs=2),
+        run(memo=True, n_jobs=2),
+        run(ledger=tmp_path / "b", n_jobs=2),
+        run(ledger=tmp_path / "b", n_jobs=2),
     ]
     for other in others:
         assert other.digest == first.digest
@@ -1196,7 +1200,7 @@ def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
 
 
 def test_work_is_shared_among_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
+    share_everything(monkeypatch)
 
     def signed(people):
         import os

@@ -27,6 +27,7 @@ from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View
 from tests.support.helpers import examples, refused
+from tests.support.sharing import share_everything
 from tests.support.strategies import spaces
 
 SEX = category("sex", ["F", "M"])
@@ -458,7 +459,7 @@ def test_an_interrupted_walk_keeps_what_it_has():
 
 @pytest.mark.parametrize("draws", [None, 2])
 def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
-    monkeypatch.setattr(module, "WORTH_SHARING", 0.0)
+    share_everything(monkeypatch)
     points = MIXED.draw(3000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(3000)
     alone = over_sex(memo=False)
@@ -523,10 +524,15 @@ def test_a_walk_that_is_late_but_done_is_whole():
 class NotedWorkers:
     """Workers that note what they are given."""
 
+    ready = True
+
     def __init__(self, width: int) -> None:
         self.width = width
         self.sizes: list[list[int]] = []
         self.firsts: list[list[int]] = []
+
+    def start(self, function: Any) -> None:
+        pass
 
     def map(self, function: Any, tasks: list[Any]) -> list[Any]:
         self.sizes.append([len(points) for _, points in tasks])
@@ -587,20 +593,18 @@ def test_rows_are_no_more_than_the_time_that_is_left_allows():
     ("width", "expensive", "left", "is_shared"),
     [
         (3, False, 20, True),
-        (3, False, 19, False),
+        (3, False, 5, False),
         (1, False, 20, False),
         (3, True, 20, False),
     ],
 )
-def test_two_seconds_of_work_are_worth_sharing(width, expensive, left, is_shared):
+def test_rows_that_take_long_are_shared(width, expensive, left, is_shared):
     crew, workers = crew_of(width, expensive=expensive)
     points = MIXED.draw(10, np.random.default_rng(0))
     expected = crew._means.neighbours.means(points)
     crew._seconds = 0.1
-    # A first call says nothing of what a row takes.
-    assert not crew._pays(left)
-    crew._warm = True
-    assert crew._pays(left) == is_shared
+    for _ in range(2):
+        crew._effort.learn(1, 0.1)
     assert crew.rows(left, Meter()) == (30 if is_shared else 10)
     found = crew.ask(5, points, left)
     assert found.tolist() == expected.tolist()
@@ -608,38 +612,29 @@ def test_two_seconds_of_work_are_worth_sharing(width, expensive, left, is_shared
     assert workers.firsts == ([[5, 8, 11]] if is_shared else [])
 
 
-def test_once_workers_have_started_less_is_worth_sharing():
+def test_one_row_is_not_shared_among_two():
     crew, workers = crew_of(2)
-    points = MIXED.draw(1, np.random.default_rng(0))
-    crew._seconds = 0.1
-    crew._warm = True
+    for _ in range(2):
+        crew._effort.learn(1, 0.1)
+    crew.ask(4, MIXED.draw(1, np.random.default_rng(0)), 20)
+    assert workers.sizes == []
+
+
+def test_rows_of_software_that_remembers_are_not_shared():
+    neighbours = over_sex(memo=True)
+    workers = NotedWorkers(2)
+    crew = _Crew(_Means(neighbours, None, 0), 9, workers)
+    for _ in range(2):
+        crew._effort.learn(1, 0.1)
     crew.ask(0, MIXED.draw(4, np.random.default_rng(0)), 20)
-    assert workers.sizes == [[2, 2]]
-    crew._seconds = 0.1
-    assert crew._pays(2)
-    assert not crew._pays(1)
-    # One row is not shared among two.
-    crew.ask(4, points, 20)
-    assert workers.sizes == [[2, 2]]
-
-
-def test_a_crew_is_warm_after_its_second_call():
-    crew, _ = crew_of(2)
-    points = MIXED.draw(3, np.random.default_rng(0))
-    assert crew._seconds is None
-    crew.ask(0, points, 3)
-    assert not crew._warm
-    assert crew._seconds is not None
-    crew.ask(3, points, 3)
-    assert crew._warm
-    assert crew._seconds > 0
+    assert workers.sizes == []
 
 
 def test_what_workers_ask_is_counted_and_seen():
     crew, _ = crew_of(2)
     subject = crew._subject
-    crew._seconds = 1.0
-    crew._warm = True
+    for _ in range(2):
+        crew._effort.learn(1, 1.0)
     before = subject.asked
     crew.ask(0, MIXED.draw(4, np.random.default_rng(0)), 20)
     # These workers are no other processes: what they ask is counted twice.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -65,35 +65,20 @@ def test_sums_of_scores_do_not_depend_on_the_size_of_waves(shape):
 
 
 def test_expensive_software_is_asked_up_to_the_next_look_alone():
-    expensive = _Pace(expensive=True, width=4)
-    assert expensive.width == 1
+    expensive = _Pace(expensive=True)
     assert expensive.until(0, 3, None) == 3
     assert expensive.until(10_000, 10_001, None) == 10_001
     assert expensive.until(0, 30, 20) == 20
 
 
 def test_cheap_software_is_asked_ahead():
-    cheap = _Pace(expensive=False, width=4)
-    assert cheap.width == 4
+    cheap = _Pace(expensive=False)
     assert cheap.until(0, 3, None) == FIRST_CHEAP_LOOK
     ahead = math.ceil(10_000 * CHEAP_LOOK_RATIO)
     assert ahead > 10_000
     assert cheap.until(10_000, 10_001, None) == ahead
     assert cheap.until(10_000, 10 * ahead, None) == 10 * ahead
     assert cheap.until(0, 3, 5) == 5
-
-
-@pytest.mark.parametrize(
-    ("draws", "seconds", "is_shared"), [(4, 0.05, True), (3, 1.0, False), (4, 0.04, False)]
-)
-def test_a_wave_is_shared_where_it_is_enough_work(draws, seconds, is_shared):
-    pace = _Pace(expensive=False, width=4)
-    assert not pace.spread(draws)
-    pace.learn(10, 5 * seconds, width=2)
-    assert pace.spread(draws) == is_shared
-    alone = _Pace(expensive=True, width=4)
-    alone.learn(10, 5 * seconds, width=2)
-    assert not alone.spread(draws)
 
 
 def test_what_draws_cost_is_added_up_over_waves():
@@ -417,9 +402,13 @@ class Elsewhere:
     """Workers that note what they are given."""
 
     width = 3
+    ready = True
 
     def __init__(self) -> None:
         self.tasks: list[Any] = []
+
+    def start(self, function: Any) -> None:
+        pass
 
     def map(self, function: Any, tasks: list[Any]) -> list[Any]:
         self.tasks.append(tasks)
@@ -428,29 +417,27 @@ class Elsewhere:
 
 def test_a_wave_is_shared_evenly_and_counted():
     count = coins(2, expensive=False)
-    pace = _Pace(expensive=False, width=3)
+    pace = _Pace(expensive=False)
     workers: Any = Elsewhere()
-    alone = _wave(
-        count,
-        0,
-        10,
-        workers,
-        pace,
-    )
+    alone = _wave(count, 0, 10, workers, pace)
     assert len(alone) == 1
     assert workers.tasks == []
     assert count.subject.asked == 0
-    pace.learn(1, 1.0, width=1)
-    parts = _wave(
-        count,
-        10,
-        22,
-        workers,
-        pace,
-    )
+    for _ in range(2):
+        pace.effort.learn(1, 0.1)
+    parts = _wave(count, 10, 22, workers, pace)
     assert workers.tasks == [[(10, 14), (14, 18), (18, 22)]]
     assert len(parts) == 3
     assert (count.subject.asked, count.subject.executed) == (15, 12)
+
+
+def test_a_wave_of_unknown_cost_is_tried_before_it_is_shared():
+    count = coins(2, expensive=False)
+    pace = _Pace(expensive=False)
+    parts = _wave(count, 0, 1000, cast("Any", Elsewhere()), pace)
+    assert len(parts[0].hits) == 256
+    hits = np.concatenate([part.hits for part in parts])
+    assert hits.tolist() == count((0, 1000)).hits.tolist()
 
 
 def test_twins_have_the_answers_of_points_and_cases():

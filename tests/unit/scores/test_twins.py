@@ -30,6 +30,7 @@ from evenhand.scores.twins import (
 )
 from evenhand.subject.view import View, views_of
 from tests.support.helpers import examples
+from tests.support.sharing import share_everything
 from tests.support.strategies import spaces
 
 SPACE = eh.Space(
@@ -230,8 +231,7 @@ def test_batches_change_nothing(monkeypatch):
 
 
 def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path):
-    # All waves but the first are shared.
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    share_everything(monkeypatch)
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from evenhand.subject.parallel_view import SharedView
 
 import evenhand as eh
 from evenhand.config.file import imported
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.runtime.interruption import Interruption, exits_reported, signals_end_runs
-from evenhand.runtime.workers import Workers
 from evenhand.subject.adapters.saved import load_model
-from evenhand.subject.view import View
+from evenhand.subject.shared_asking import sharing
 from evenhand.texts.text_subject import TextSubject
 from tests.support.helpers import SPACE, people, refused
+from tests.support.sharing import share_everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,7 +183,8 @@ def test_other_checks_of_an_audit_still_run() -> None:
     assert found.exit_code == 4
 
 
-def test_what_ends_a_worker_process_ends_no_more() -> None:
+def test_what_ends_a_worker_process_ends_no_more(monkeypatch: Any) -> None:
+    share_everything(monkeypatch)
     parent = os.getpid()
 
     def lend(people: Any) -> Any:
@@ -194,10 +194,9 @@ def test_what_ends_a_worker_process_ends_no_more() -> None:
 
     subject = eh.Subject(lend, SPACE)
     points = np.repeat(people(1, 2), 10_000, axis=0)
-    with Workers(2) as workers:
-        view = SharedView.of(View(subject), workers)
+    with sharing(subject, 2):
         words = "a worker process exited with code 0 while it ran the software"
-        refused(SubjectCrashed, lambda: view.decide(points), words)
+        refused(SubjectCrashed, lambda: subject.decide(points), words)
 
 
 def test_code_without_faults_passes() -> None:

@@ -68,6 +68,16 @@ class Workers:
         if crew is not None:
             crew.__exit__(*error)
 
+    @property
+    def ready(self) -> bool:
+        """Whether tasks are begun at once: processes of this machine take seconds to start."""
+        return self._crew is None or self._crew.ready
+
+    def start(self, function: Callable[[Any], Any]) -> None:
+        """Start what is not ready beside other work, and send it a function."""
+        if self._crew is not None:
+            self._crew.start(function)
+
     def map(
         self, function: Callable[[Task], Answer], tasks: Sequence[Task]
     ) -> list[Answer]:

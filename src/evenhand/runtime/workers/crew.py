@@ -24,6 +24,14 @@ class WorkerCrew(ABC):
     def width(self) -> int:
         """How many tasks run at once."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether tasks are begun at once."""
+        return True
+
+    def start(self, function: Callable[[Any], Any]) -> None:  # noqa: B027
+        """Start what is not ready beside other work, and send it a function."""
+
     def __enter__(self) -> Self:
         return self
 

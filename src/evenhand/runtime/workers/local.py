@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evenhand.runtime.interruption import serve_parent
 from evenhand.runtime.workers.crew import WorkerCrew
 from evenhand.runtime.workers.deaths import deaths_reported
+from evenhand.runtime.workers.executor import begin, is_ready, mapped
 from evenhand.runtime.workers.parcels import Parcels
 from evenhand.runtime.workers.unpacked import function_of
 
@@ -31,7 +32,9 @@ class JoblibCrew(WorkerCrew):
 
     def __init__(self, backend: Any, n_jobs: int, *, streams: bool = False) -> None:
         self._n_jobs = n_jobs
-        self._in_files = type(backend).__name__ in READS_FILES
+        name = type(backend).__name__
+        self._in_files = name in READS_FILES
+        self._is_loky = name == "LokyBackend"
         self._streams = streams and bool(
             getattr(backend, "supports_return_generator", False)
         )
@@ -60,10 +63,36 @@ class JoblibCrew(WorkerCrew):
         self._pool = None
         self._parcels.close()
 
+    @property
+    def ready(self) -> bool:
+        """Whether tasks are begun at once: processes take seconds to start."""
+        executor = self._executor
+        return executor is None or is_ready(executor)
+
+    def start(self, function: Callable[[Any], Any]) -> None:
+        """Start processes beside other work, and let each of them unpack a function."""
+        given = self._given(function)
+        executor = self._executor
+        if executor is not None:
+            begin(executor, given.unpacked, self.width)
+
     def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         """Return the function's answer to each task, in order."""
+        executor = self._executor
         with deaths_reported():
-            return list(self._running(function, tasks))
+            if executor is None:
+                return list(self._running(function, tasks))
+            try:
+                return mapped(executor, self._given(function), tasks)
+            except KeyboardInterrupt:
+                # Whoever interrupts a run waits for nothing that is still running.
+                self._pool._backend.abort_everything(ensure_ready=True)
+                raise
+
+    @property
+    def _executor(self) -> Any:
+        """What starts processes on this machine; None where the backend of joblib is another."""
+        return getattr(self._pool._backend, "_workers", None) if self._is_loky else None
 
     def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         """Yield the function's answer to each task, the first that is ready first."""
@@ -80,10 +109,12 @@ class JoblibCrew(WorkerCrew):
     def _running(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Any:
         import joblib
 
-        given: Any = function
-        if self._in_files:
-            given = _FromFiles(self._parcels.sent(function))
+        given = self._given(function)
         return self._pool(joblib.delayed(given)(task) for task in tasks)
+
+    def _given(self, function: Callable[[Any], Any]) -> Any:
+        """Return what is sent with each task: the function, or where it lies."""
+        return _FromFiles(self._parcels.sent(function)) if self._in_files else function
 
 
 class _FromFiles:
@@ -97,12 +128,15 @@ class _FromFiles:
         self._sender = os.getpid()
 
     def __call__(self, task: Any) -> Any:
+        return self.unpacked()(task)
+
+    def unpacked(self) -> Callable[[Any], Any]:
+        """Return the function, unpacked in this process."""
         if not _FromFiles.is_child:
             serve_parent(self._sender)
             _FromFiles.is_child = True
         files = self._sent.handles
-        function = function_of(self._sent.order, lambda place: _read(files[place]))
-        return function(task)
+        return function_of(self._sent.order, lambda place: _read(files[place]))
 
 
 def _written(content: bytearray, digest: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from evenhand.runtime.workers import WORTH_THREADS
+from evenhand.runtime.workers.threads import WORTH_THREADS
 
 _OPENMP = (
     "xgboost.",

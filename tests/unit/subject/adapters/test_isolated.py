@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import pytest
-from evenhand.subject.parallel_view import SharedView
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.config.file import Config
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
-from evenhand.runtime.workers import Workers
 from evenhand.subject.adapters.isolated.adapter import IsolatedAdapter
 from evenhand.subject.adapters.isolated.limits import Isolation
-from evenhand.subject.view import View
+from evenhand.subject.shared_asking import sharing
 from evenhand.texts.text_subject import TextSubject
 from tests.support.helpers import SPACE, people, refused
+from tests.support.sharing import share_everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,11 +94,11 @@ def test_answers_and_names_are_the_same(model: Any, tmp_path: Path) -> None:
         assert searched.digest == eh.search(plain, seed=1, budget=budget).digest
 
 
-def test_workers_have_processes_of_their_own() -> None:
+def test_workers_have_processes_of_their_own(monkeypatch: Any) -> None:
+    share_everything(monkeypatch)
     points = np.repeat(people(*range(99)), 400, axis=0)
-    with eh.Subject(lend, NUMBERS, isolate=True) as subject, Workers(2) as workers:
-        view = SharedView.of(View(subject), workers)
-        found = view.decide(points)
+    with eh.Subject(lend, NUMBERS, isolate=True) as subject, sharing(subject, 2):
+        found = subject.decide(points)
     assert found.tolist() == eh.Subject(lend, NUMBERS).decide(points).tolist()
 
 
