@@ -84,6 +84,7 @@ def people(count: int) -> pd.DataFrame:
 def waiting_jobs(size: float) -> dict[str, Job]:
     """Return each verb on the function that waits; each run begins with nothing remembered."""
     queries = eh.Budget(queries=int(6000 * size))
+    few = eh.Budget(queries=int(1500 * size))
     rows = people(int(1200 * size))
     granted = Waiting(0)(rows)
 
@@ -91,9 +92,9 @@ def waiting_jobs(size: float) -> dict[str, Job]:
         return eh.Subject(Waiting(), SPACE, positive=True)
 
     return {
-        "measure": lambda n: eh.measure(subject(), budget=queries, n_jobs=n),
+        "measure": lambda n: eh.measure(subject(), budget=queries, margin=0.01, n_jobs=n),
         "measure of groups": lambda n: eh.measure(
-            subject(), kind="group", budget=queries, n_jobs=n
+            subject(), kind="group", budget=queries, margin=0.01, n_jobs=n
         ),
         "mine": lambda n: eh.mine(
             subject(), None, rows, over=["sex", "race"], budget=queries, n_jobs=n
@@ -101,7 +102,7 @@ def waiting_jobs(size: float) -> dict[str, Job]:
         "search": lambda n: eh.search(subject(), budget=queries, n_jobs=n),
         "subsets": lambda n: eh.subsets(subject(), budget=queries, n_jobs=n, limit=0.1),
         "repair": lambda n: eh.repair(
-            train, rows, granted, space=SPACE, steps=2, draws=1000, budget=queries, n_jobs=n
+            train, rows, granted, space=SPACE, draws=500, budget=few, patience=1, n_jobs=n
         ),
     }
 

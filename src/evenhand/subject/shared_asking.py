@@ -102,6 +102,11 @@ class SharedAsking:
         # A worker answers alone.
         return SharedAsking, (self.adapter, self.space)
 
+    def share(self, workers: Workers, effort: Effort) -> None:
+        """Share large questions among workers from now on, as far as what is known of it pays."""
+        self._workers = workers
+        self._effort = effort
+
     @contextmanager
     def among(self, workers: Workers) -> Iterator[None]:
         """Share large questions among workers until the context ends."""

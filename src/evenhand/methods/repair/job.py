@@ -13,6 +13,8 @@ from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.interruption import Interruption
 from evenhand.runtime.random_streams import stream
+from evenhand.runtime.workers import Workers
+from evenhand.subject.effort import Effort
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class RepairJob:
     notes: list[str] = field(default_factory=list)
     subjects: list[Subject] = field(default_factory=list)
     """All that were asked, by which is counted what was spent."""
+    workers: Workers = field(default_factory=Workers)
+    effort: Effort = field(default_factory=Effort)
+    """How long models take to answer: those of one recipe take about the same."""
 
     @property
     def space(self) -> Space:
@@ -70,6 +75,7 @@ class RepairJob:
     def subject(self, model: Any) -> Subject:
         """Return a model as the software under test."""
         subject = Subject(model, self.space, **self.meanings)
+        subject.asking.share(self.workers, self.effort)
         self.subjects.append(subject)
         return subject
 

@@ -35,6 +35,7 @@ from evenhand.methods.repair.verification import Claim, HeldOutChecks, claimed
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.progress import progress_bar
+from evenhand.runtime.workers import Workers
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.space.rule import Rule
 
@@ -207,8 +208,12 @@ def repair(
     if sample_weight is not None:
         trainer.need_weights()
     table = _TableRepair.of(trainer, data, names, options)
-    with progress_bar(show=progress) as hook, unseen_levels_explained(table.train):
-        return table.repaired(Meter(checked_budget(None), hook))
+    with (
+        Workers(n_jobs) as workers,
+        progress_bar(show=progress) as hook,
+        unseen_levels_explained(table.train),
+    ):
+        return table.repaired(Meter(checked_budget(None), hook), workers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +244,11 @@ class _TableRepair:
         trainer = replace(trainer, regression=numbers)
         return cls(trainer, data, names, options, train, valid, held)
 
-    def repaired(self, meter: Meter) -> Repair:
+    def repaired(self, meter: Meter, workers: Workers) -> Repair:
         """Train the original model, repair it, and check what that changed."""
         meter.report("training", 0.0)
         original = self.train.fitted(self.trainer)
-        job = self._job(original, meter)
+        job = replace(self._job(original, meter), workers=workers)
         before = job.subject(original)
         before.need_deterministic(self.train.points[:CHECKED])
         job.notes.extend(notes_on_weights(self.trainer, self.train, original))

@@ -6,6 +6,7 @@ joblib looks for answers every hundredth of a second, which is long where a wave
 from __future__ import annotations
 
 import atexit
+import pickle
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,12 @@ def mapped(
 ) -> list[Any]:
     """Return the function's answer to each task, in order."""
     _BEGUN.setdefault(executor, [])
+    import cloudpickle
+
     nested = _Nested(function)
-    futures = [executor.submit(nested, task) for task in tasks]
+    # As bytes, since joblib would write large arrays into files, which have to be removed again.
+    packed = (cloudpickle.dumps(task, protocol=5) for task in tasks)
+    futures = [executor.submit(nested, task) for task in packed]
     try:
         return [future.result() for future in futures]
     finally:
@@ -63,11 +68,11 @@ class _Nested:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
 
-    def __call__(self, task: Any) -> Any:
+    def __call__(self, task: bytes) -> Any:
         import joblib
 
         with joblib.parallel_config(backend="threading"):
-            return self._function(task)
+            return self._function(pickle.loads(task))  # noqa: S301
 
 
 def _end_unready(reference: Callable[[], Any]) -> None:
