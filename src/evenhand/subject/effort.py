@@ -114,8 +114,10 @@ class Effort:
             return
         self._calls += 1
         self._spent += seconds
-        self._pace = seconds / inputs
-        # A first call also pays for imports.
+        # A first call also pays for imports, and a short one mostly for the call itself.
         tells = seconds >= TRIAL / 2 or inputs >= TRIAL_INPUTS
-        if self._calls > 1 and tells:
+        if tells and self._calls > 1:
             self._is_known = True
+        elif self._is_known:
+            return
+        self._pace = seconds / inputs
