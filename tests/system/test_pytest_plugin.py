@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.methods.audit.formats.ci import beside
-from evenhand.pytest_plugin.plugin import Fairness, whole
+from evenhand.pytest_plugin.plugin import Fairness, share_of_cores, whole
 from evenhand.pytest_plugin.story import (
     VERDICT,
     VERDICTS,
@@ -439,6 +439,14 @@ def test_after_it():
         ),
         (["-o", "fairness_seed=-1"], "fairness_seed must be a whole number of 0 or more"),
         (
+            ["--fairness-n-jobs=0"],
+            "--fairness-n-jobs: n_jobs = '0' must be a whole number other than 0",
+        ),
+        (
+            ["-o", "fairness_n_jobs=x"],
+            "fairness_n_jobs must be a whole number other than 0",
+        ),
+        (
             ["-o", "fairness_queries=x"],
             "fairness_queries must be a whole number of 1 or more",
         ),
@@ -574,3 +582,16 @@ def test_verdicts_are_counted_by_a_field_and_not_by_the_words_of_a_property(tmp_
         tally.pytest_runtest_logreport(one)
         assert tally.verdicts == {"fail": 1, "undecided": 1}
         assert tally.open == {"test_a": 2}
+
+
+def test_processes_of_xdist_share_the_cores(monkeypatch):
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 8)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)
+    assert [share_of_cores(n_jobs) for n_jobs in (1, 3, -1)] == [1, 3, -1]
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
+    assert [share_of_cores(n_jobs) for n_jobs in (1, 3, -1)] == [1, 3, 2]
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "16")
+    assert share_of_cores(-1) == 1
+    defaults = Fairness(Settings(n_jobs=-1))._defaults()
+    assert defaults["n_jobs"] == 1
+    assert "n_jobs" not in Fairness(Settings())._defaults()

@@ -152,7 +152,7 @@ def dispatch(options: Namespace) -> int:
         return _run_command(options)
     from evenhand.runtime.workers.clusters import cluster
 
-    if options.n_jobs == 1:
+    if options.n_jobs in (None, 1):
         options.n_jobs = -1
     with cluster(address):
         return _run_command(options)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenhand.cli.output import FileWriting, given, need_folder
+from evenhand.config.checks import jobs_of
 from evenhand.config.file import Config
 from evenhand.config.repair import read_repair
 from evenhand.methods.repair import REPAIR
@@ -24,12 +25,13 @@ def run(options: Namespace) -> int:
             need_folder(f"--{name}", file)
     names = [option.name for option in REPAIR.options if option.command]
     settings = given(options, [*names, "output"])
-    declared = read_repair(Config.load(options.config), settings)
+    config = Config.load(options.config)
+    declared = read_repair(config, settings)
     # Imported here, since scikit-learn comes with it, which a mistake above need not wait for.
     from evenhand.methods.repair.repair import repair
     from evenhand.methods.repair.text import render_written
 
-    common = {"seed": options.seed, "n_jobs": options.n_jobs}
+    common = {"seed": options.seed, "n_jobs": jobs_of(config, options.n_jobs)}
     try:
         found = repair(
             declared.estimator,

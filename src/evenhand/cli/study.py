@@ -19,7 +19,8 @@ def run(options: Namespace) -> int:
     """Run a study, print its tables, and write them where asked."""
     names = ("store", "splits", "seed", "bias", "performance")
     declared = read_study(options.study or "study.toml").changed(**given(options, names))
-    found = run_study(declared.study, declared.store, n_jobs=options.n_jobs)
+    n_jobs = 1 if options.n_jobs is None else options.n_jobs
+    found = run_study(declared.study, declared.store, n_jobs=n_jobs)
     judged = StudyResult.of(found, declared.bias, declared.performance)
     writing = FileWriting()
     writing.write(partial(render_study, judged, paper=options.paper))

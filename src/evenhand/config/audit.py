@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.checks import checks_of, file_options, levelled, plans_of_job
+from evenhand.config.checks import (
+    checks_of,
+    file_options,
+    jobs_of,
+    levelled,
+    plans_of_job,
+)
 from evenhand.config.file import Config
 from evenhand.config.log import audit_of_log, is_log
 from evenhand.methods.audit.audit import run_all
@@ -120,6 +126,7 @@ def audit_config(
     **common: Any,
 ) -> Audit:
     """Run all checks of a configuration, at a level for all; `common` goes to `run_all`."""
+    common["n_jobs"] = jobs_of(config, common.get("n_jobs"))
     if config.of_log:
         written = {"file": config.file.as_posix(), "text": _text(config)}
         settings = {"config": written, **common}

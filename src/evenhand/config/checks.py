@@ -10,6 +10,7 @@ from evenhand.methods.audit.checks import Check, CheckPlan, joined, parsed, verb
 from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
+from evenhand.runtime.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,6 +113,18 @@ def _features(check: Check) -> set[str] | None:
     if not check.sets:
         return None
     return set(check.sets[0])
+
+
+def jobs_of(config: Config, given: int | None) -> int:
+    """Return how many processes share the work: as it is given, or as the [audit] table says."""
+    if given is not None:
+        return given
+    table = config.table.get("audit", {})
+    try:
+        AUDIT.options.check(table, "[audit]")
+        return Workers(table.get("n_jobs", 1)).n_jobs
+    except UsageError as error:
+        raise ConfigError(f"{config.file}: {error}") from None
 
 
 def levelled(

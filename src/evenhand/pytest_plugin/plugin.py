@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import inspect
 import operator
+import os
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -106,6 +107,8 @@ class Fairness:
     def _defaults(self) -> dict[str, Any]:
         """Return the keywords that a verb gets where the test does not give its own."""
         defaults: dict[str, Any] = {"seed": self.settings.seed, "progress": False}
+        if self.settings.n_jobs is not None:
+            defaults["n_jobs"] = share_of_cores(self.settings.n_jobs)
         if self.settings.queries is not None:
             defaults["budget"] = evenhand.Budget(queries=self.settings.queries)
         return defaults
@@ -137,6 +140,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
         default_of = f"default of --fairness-{name}"
         parser.addini(f"fairness_{name}", default_of, type=_NUMBER, default=None)
+    group.addoption(
+        "--fairness-n-jobs",
+        type=_jobs_option,
+        metavar="N",
+        help="how many processes share the work of each verb; -1 takes every core; default 1",
+    )
+    jobs = "default of --fairness-n-jobs"
+    parser.addini("fairness_n_jobs", jobs, type=_NUMBER, default=None)
     where = f"where failing tests leave their evidence; default {FOLDER} in the root folder"
     group.addoption("--fairness-dir", metavar="FOLDER", help=where)
     parser.addini(
@@ -159,7 +170,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = Path(config.invocation_params.dir, option)
     else:
         folder = Path(config.rootpath, ini or FOLDER)
-    config.stash[SETTINGS] = Settings(seed or 0, queries, folder)
+    config.stash[SETTINGS] = Settings(seed or 0, queries, folder, _jobs_setting(config))
     config.pluginmanager.register(VerdictTally(config, folder), "evenhand-tally")
 
 
@@ -283,6 +294,55 @@ def _option(name: str, text: str) -> int:
         return whole(name, text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def jobs(value: Any) -> int:
+    """Return a number of processes, or raise a ValueError that says what it must be.
+
+    >>> jobs("-1")
+    -1
+    """
+    number = None
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError, ValueError):
+            number = int(value)
+    if not number:
+        raise ValueError(f"n_jobs = {value!r} must be a whole number other than 0")
+    return number
+
+
+def _jobs_option(text: str) -> int:
+    try:
+        return jobs(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _jobs_setting(config: pytest.Config) -> int | None:
+    """Return how many processes share the work; None where neither option nor ini-file says it."""
+    option: int | None = config.getoption("fairness_n_jobs")
+    if option is not None:
+        return option
+    try:
+        value = config.getini("fairness_n_jobs")
+        return None if value is None else jobs(value)
+    except (pytest.UsageError, TypeError, ValueError) as error:
+        must = "fairness_n_jobs must be a whole number other than 0"
+        raise pytest.UsageError(f"{config.inipath}: {must} ({error})") from None
+
+
+def share_of_cores(n_jobs: int) -> int:
+    """Return how many processes a verb may use: of all cores, the part of this one of xdist's.
+
+    >>> share_of_cores(2)
+    2
+    """
+    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if n_jobs > 0 or beside == 1:
+        return n_jobs
+    import joblib
+
+    return max(1, int(joblib.effective_n_jobs(n_jobs)) // beside)
 
 
 def _setting(config: pytest.Config, name: str) -> int | None:

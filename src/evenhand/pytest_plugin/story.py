@@ -54,6 +54,8 @@ class Settings:
     seed: int = 0
     queries: int | None = None
     folder: Path = Path(FOLDER)
+    n_jobs: int | None = None
+    """How many processes share the work of a verb, which changes nothing of what is found."""
 
     @property
     def options(self) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Wanted:
     """What is asked of software: outcomes, or by a method of its adapter also numbers with them."""
 
     method: str = "run"
@@ -48,7 +48,7 @@ class Question:
             yield np.arange(len(points)), *method(points, space, *self.arguments)
 
 
-OUTCOMES = Question()
+OUTCOMES = Wanted()
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once.
 
@@ -64,14 +64,14 @@ class _Elsewhere:
     space: Space
 
     def __call__(
-        self, task: tuple[Question, Points]
+        self, task: tuple[Wanted, Points]
     ) -> tuple[list[Columns], EvenhandError | None]:
         """Return the answers to a part of a question, and what ended it if not all are there."""
-        question, points = task
+        wanted, points = task
         answers = []
         try:
             with _alone():
-                for answer in question.asked(self.adapter, points, self.space):
+                for answer in wanted.asked(self.adapter, points, self.space):
                     answers.append(answer)  # noqa: PERF402
         except EvenhandError as error:
             # What was answered before is to be written down.
@@ -118,7 +118,7 @@ class SharedAsking:
             self._workers = before
 
     def answers(
-        self, points: Points, question: Question = OUTCOMES, *, alone: bool = False
+        self, points: Points, wanted: Wanted = OUTCOMES, *, alone: bool = False
     ) -> Iterator[Columns]:
         """Yield answers as they come, with the rows of the points that they are of."""
         start = 0
@@ -126,17 +126,17 @@ class SharedAsking:
             rest = points[start:] if start else points
             size = len(rest) if alone else self._here(len(rest))
             if size:
-                answers = self._timed(question, rest[:size])
+                answers = self._timed(wanted, rest[:size])
             else:
                 size = len(rest)
-                answers = self._shared(question, rest)
+                answers = self._shared(wanted, rest)
             for rows, *columns in answers:
                 yield (rows + start if start else rows), *columns
             start += size
 
-    def columns(self, points: Points, question: Question) -> tuple[NDArray[Any], ...]:
+    def columns(self, points: Points, wanted: Wanted) -> tuple[NDArray[Any], ...]:
         """Return the outcomes of points, and the numbers asked for with them, in their order."""
-        parts = [columns for _, *columns in self.answers(points, question)]
+        parts = [columns for _, *columns in self.answers(points, wanted)]
         if len(parts) == 1:
             return tuple(parts[0])
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
@@ -148,10 +148,10 @@ class SharedAsking:
             return inputs
         return self._effort.here(inputs, workers, self._elsewhere)
 
-    def _timed(self, question: Question, points: Points) -> Iterator[Columns]:
+    def _timed(self, wanted: Wanted, points: Points) -> Iterator[Columns]:
         """Ask in this process, and note how long that takes."""
         seconds = 0.0
-        replies = question.asked(self.adapter, points, self.space)
+        replies = wanted.asked(self.adapter, points, self.space)
         while True:
             began = time.perf_counter()
             answer = next(replies, None)
@@ -161,12 +161,12 @@ class SharedAsking:
             yield answer
         self._effort.learn(len(points), seconds)
 
-    def _shared(self, question: Question, points: Points) -> Iterator[Columns]:
+    def _shared(self, wanted: Wanted, points: Points) -> Iterator[Columns]:
         """Yield what workers answered, and then raise the first error that ended one of them."""
         assert self._workers is not None
         pieces = self._effort.pieces(len(points), self._workers.width)
         shares = np.array_split(points, pieces)
-        tasks = [(question, np.asfortranarray(share)) for share in shares]
+        tasks = [(wanted, np.asfortranarray(share)) for share in shares]
         first_error = None
         start = 0
         replies = self._workers.map(self._elsewhere, tasks)

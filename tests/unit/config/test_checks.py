@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.checks import checks_of, plans_of_job
+from evenhand.config.checks import checks_of, jobs_of, plans_of_job
 from evenhand.config.file import Config
 from evenhand.config.init.template import toml
 from evenhand.methods.audit.checks import jobs, parsed, verb_for
@@ -276,3 +277,15 @@ def test_a_gate_of_compare_exits_by_the_verdict(write, capsys):
     expected = eh.audit("evenhand.toml")["compare"].exit_code
     assert main(["compare", "--gate"]) == expected
     assert main(["compare"]) == 0
+
+
+def test_processes_are_counted_by_the_command_line_or_by_the_audit_table(tmp_path):
+    file = tmp_path / "evenhand.toml"
+    file.write_text("[audit]\nn_jobs = -1\n")
+    config = Config.load(file)
+    assert jobs_of(config, None) == -1
+    assert jobs_of(config, 1) == 1
+    assert jobs_of(replace(config, table={}), None) == 1
+    for wrong in ("0", "1.5", '"two"', "true"):
+        file.write_text(f"[audit]\nn_jobs = {wrong}\n")
+        refused(ConfigError, lambda: jobs_of(Config.load(file), None), str(file), "n_jobs")

@@ -16,8 +16,8 @@ from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.effort import STARTING, Effort
 from evenhand.subject.shared_asking import (
     ROWS_AT_ONCE,
-    Question,
     SharedAsking,
+    Wanted,
     is_shared,
     is_shared_whole,
     sharing,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SPACE = eh.Space([eh.integer("age", 0, 99)])
 
 
-class Here:
+class InThisProcess:
     """Workers that run what they are given in this process, as copies of it."""
 
     def __init__(self, width: int = 2, *, ready: bool = True) -> None:
@@ -63,7 +63,7 @@ def asked_of(subject: eh.Subject, workers: Any, inputs: Any) -> list[Any]:
 
 def test_answers_of_workers_are_put_together_and_counted(monkeypatch):
     share_everything(monkeypatch)
-    workers = Here(3)
+    workers = InThisProcess(3)
     subject = eh.Subject(half, SPACE)
     assert asked_of(subject, workers, points(100)) == [age >= 50 for age in range(100)]
     assert workers.parts == [34, 33, 33]
@@ -76,7 +76,7 @@ def test_only_what_nobody_has_answered_is_shared(monkeypatch, tmp_path):
     share_everything(monkeypatch)
     ledger = tmp_path / "answers.ledger"
     for options in ({"memo": True}, {"ledger": ledger}):
-        workers = Here()
+        workers = InThisProcess()
         with eh.Subject(half, SPACE, **options) as subject:
             subject.decide(points(40))
             assert asked_of(subject, workers, points(300))[:100] == [
@@ -86,7 +86,7 @@ def test_only_what_nobody_has_answered_is_shared(monkeypatch, tmp_path):
             assert workers.parts == [30, 30]
             assert subject.executed == 100
     with eh.Subject(half, SPACE, ledger=ledger) as warm:
-        assert len(asked_of(warm, Here(), points(300))) == 300
+        assert len(asked_of(warm, InThisProcess(), points(300))) == 300
         assert warm.executed == 0
 
 
@@ -99,7 +99,9 @@ def test_what_was_answered_before_an_error_is_written_down(monkeypatch, tmp_path
     share_everything(monkeypatch)
     with eh.Subject(fails_at_99, SPACE, ledger=tmp_path / "a") as subject:
         words = "raised ValueError on 50 inputs"
-        refused(SubjectCrashed, lambda: asked_of(subject, Here(), points(100)), words)
+        refused(
+            SubjectCrashed, lambda: asked_of(subject, InThisProcess(), points(100)), words
+        )
         assert subject.executed == 50
         subject.decide(points(50))
         assert subject.executed == 50
@@ -115,7 +117,7 @@ def test_outcomes_are_of_the_same_type_as_from_one_process(monkeypatch):
     for function in functions:
         alone = eh.Subject(function, SPACE).decide(points(100))
         subject = eh.Subject(function, SPACE)
-        with subject.asking.among(Here()):
+        with subject.asking.among(InThisProcess()):
             shared = subject.decide(points(100))
         assert shared.dtype == alone.dtype
         assert shared.tobytes() == alone.tobytes()
@@ -128,14 +130,14 @@ def test_several_outputs_are_shared(monkeypatch):
     share_everything(monkeypatch)
     subject = eh.Subject(both, SPACE, outputs=["grant", "rate"])
     alone = eh.Subject(both, SPACE, outputs=["grant", "rate"]).decide(points(10))
-    assert asked_of(subject, Here(), points(10)) == alone.tolist()
+    assert asked_of(subject, InThisProcess(), points(10)) == alone.tolist()
 
 
 def test_software_with_chance_is_asked_in_one_process(monkeypatch):
     from evenhand.subject.memo import Occasions
 
     share_everything(monkeypatch)
-    workers = Here()
+    workers = InThisProcess()
     subject = eh.Subject(half, SPACE, memo=True)
     subject.occasions = Occasions()
     asked_of(subject, workers, points(10))
@@ -201,9 +203,9 @@ def test_margins_come_in_the_order_of_the_inputs(monkeypatch):
     share_everything(monkeypatch)
     ages = points(100)
     subject = eh.Subject(LogisticRegression().fit(ages, ages[:, 0] > 40), SPACE)
-    question = Question("margins", ("decision_function",))
+    question = Wanted("margins", ("decision_function",))
     alone = subject.asking.columns(ages, question)
-    workers: Any = Here()
+    workers: Any = InThisProcess()
     with subject.asking.among(workers):
         shared = subject.asking.columns(ages, question)
     assert workers.parts == [50, 50]
@@ -220,17 +222,17 @@ def taught(seconds: float, inputs: int = 10_000) -> Effort:
 
 
 def test_cheap_and_small_questions_are_answered_here():
-    workers: Any = Here()
+    workers: Any = InThisProcess()
     assert taught(1e-3).here(1_000_000, workers) == 1_000_000
     assert taught(10.0).here(3, workers) == 3
     assert taught(10.0).here(30, workers) == 30
     assert taught(10.0).here(60, workers) == 0
-    one: Any = Here(1)
+    one: Any = InThisProcess(1)
     assert taught(10.0).here(10_000, one) == 10_000
 
 
 def test_nothing_is_handed_over_before_it_is_known_what_an_input_takes():
-    workers: Any = Here()
+    workers: Any = InThisProcess()
     effort = Effort()
     assert effort.here(10_000, workers) == 256
     effort.learn(256, 1.0)  # most of which are imports
@@ -240,7 +242,7 @@ def test_nothing_is_handed_over_before_it_is_known_what_an_input_takes():
 
 
 def test_workers_are_started_beside_work_that_takes_long():
-    workers: Any = Here(ready=False)
+    workers: Any = InThisProcess(ready=False)
     effort = taught(STARTING / 8, inputs=100)
     assert effort.here(100, workers) == 100
     assert workers.started == 0

@@ -13,6 +13,7 @@ from evenhand.runtime.options import (
     LABEL,
     NUMBER,
     TEXT,
+    WHOLE,
     Option,
     Options,
 )
@@ -77,6 +78,12 @@ AUDIT = Verb(
             "the confidence level of everything that the audit says together (default: 0.95)",
         ),
         Option(
+            "n_jobs",
+            WHOLE,
+            "how many processes share the work; -1 takes every core (default: 1)",
+            command=False,
+        ),
+        Option(
             "baseline",
             ANY,
             "an older audit: only what clearly got worse fails",
@@ -85,7 +92,7 @@ AUDIT = Verb(
         ),
         *[replace(option, toml=False, command=False) for option in GATE],
         Option("bundle", ANY, "the file of an evidence bundle", toml=False, command=False),
-        given=("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"),
+        given=("subject", "space", "sampler", "budget", "seed", "progress"),
     ),
     text=Deferred("evenhand.methods.audit.text:lines"),
     plot=Deferred("evenhand.methods.audit.plot:display_of"),

@@ -148,6 +148,9 @@ def audit(
         _refuse_with_file(space=space, data=data, sampler=sampler)
         if bundle is not None:
             return _into_bundle(subject, bundle, checks, bounds, level=level, **common)
+        common["n_jobs"] = (
+            None if n_jobs == 1 else n_jobs
+        )  # the file may say another number
         found: Audit = AUDIT_FILE(
             subject, checks=checks, budget=bounds, level=level, **common
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evenhand.runtime.errors import SubjectError
-from evenhand.subject.shared_asking import ROWS_AT_ONCE, Question
+from evenhand.subject.shared_asking import ROWS_AT_ONCE, Wanted
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Numbers, Outcomes
@@ -128,7 +128,7 @@ class Margins:
         if not self.bounded or not len(points):
             outcomes = self.view.decide(points)
             return outcomes, outcomes.astype(np.float64)
-        outcomes, margins = self._asked(points, Question("margins", (self.scorer,)))
+        outcomes, margins = self._asked(points, Wanted("margins", (self.scorer,)))
         return outcomes, margins
 
     def gradients(self, points: Points) -> tuple[Outcomes, Numbers, Numbers]:
@@ -136,13 +136,13 @@ class Margins:
 
         Each point is one question.
         """
-        outcomes, margins, slopes = self._asked(points, Question("gradients"))
+        outcomes, margins, slopes = self._asked(points, Wanted("gradients"))
         return outcomes, margins, slopes
 
-    def _asked(self, points: Points, question: Question) -> list[Any]:
+    def _asked(self, points: Points, wanted: Wanted) -> list[Any]:
         """Ask in batches that fit in memory, and count what is asked as the subject does."""
         subject = self.view.subject
-        ask = partial(subject.asking.columns, question=question)
+        ask = partial(subject.asking.columns, wanted=wanted)
         subject.asked += len(points)
         parts = []
         for start in range(0, len(points), ROWS_AT_ONCE):

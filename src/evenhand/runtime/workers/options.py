@@ -7,8 +7,8 @@ from evenhand.runtime.options import TEXT, WHOLE, Option
 N_JOBS = Option(
     "n_jobs",
     WHOLE,
-    "how many processes share the work (default: 1, or all of the cluster)",
-    default=1,
+    "how many processes share the work; -1 takes every core (default: what [audit] says, or 1, or"
+    " all of the cluster)",
 )
 CLUSTER = Option(
     "cluster",
