@@ -87,7 +87,10 @@ def spent_text(found: Evidence, what: str = "inputs", stop: str = "") -> str:
     executed = number_text.count(spent.executed)
     seconds = number_text.seconds(spent.seconds)
     reason = stop or found.stop
-    return f"{asked} {what} asked, {executed} executed, {seconds}; {reason}"
+    text = f"{asked} {what} asked, {executed} executed, {seconds}; {reason}"
+    if spent.one_process:
+        text = f"{text}; one process did all, since {spent.one_process}"
+    return text
 
 
 def finding_lines(

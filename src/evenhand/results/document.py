@@ -73,4 +73,5 @@ def spent_of(table: Mapping[str, Any]) -> Spent:
         queries=spent.get("queries", 0),
         executed=spent.get("executed", 0),
         seconds=spent.get("seconds", 0.0),
+        one_process=spent.get("one_process", ""),
     )

@@ -96,6 +96,7 @@ class SpentFields(TypedDict):
     queries: NotRequired[int]
     executed: NotRequired[int]
     seconds: NotRequired[float]
+    one_process: NotRequired[str]
 
 
 class EvidenceFields(TypedDict):

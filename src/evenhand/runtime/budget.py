@@ -77,14 +77,19 @@ class Spent:
     queries: int
     executed: int
     seconds: float
+    one_process: str = ""
+    """Why one process asked the software where several were to; empty where nothing kept them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON holds them."""
-        return {
+        table: dict[str, Any] = {
             "queries": self.queries,
             "executed": self.executed,
             "seconds": round(self.seconds, 3),
         }
+        if self.one_process:
+            table["one_process"] = self.one_process
+        return table
 
 
 @dataclass(slots=True)

@@ -49,6 +49,8 @@ class Wanted:
 
 
 OUTCOMES = Wanted()
+SIDE_BY_SIDE = "programs and services run side by side as their own options say"
+OWN_THREADS = "the model has threads of its own"
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once.
 
@@ -101,6 +103,14 @@ class SharedAsking:
     def __reduce__(self) -> tuple[Callable[..., SharedAsking], tuple[Adapter, Space]]:
         # A worker answers alone.
         return SharedAsking, (self.adapter, self.space)
+
+    def one_process(self, n_jobs: int) -> str:
+        """Return why one process asks where several were to, as far as the software says so."""
+        if n_jobs == 1:
+            return ""
+        if self.adapter.expensive:
+            return SIDE_BY_SIDE
+        return OWN_THREADS if not is_shared(self.adapter, 1) else ""
 
     def share(self, workers: Workers, effort: Effort) -> None:
         """Share large questions among workers from now on, as far as what is known of it pays."""

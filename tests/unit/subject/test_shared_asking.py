@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def test_outcomes_are_of_the_same_type_as_from_one_process(monkeypatch):
     for function in functions:
         alone = eh.Subject(function, SPACE).decide(points(100))
         subject = eh.Subject(function, SPACE)
-        with subject.asking.among(InThisProcess()):
+        with subject.asking.among(cast("Any", InThisProcess())):
             shared = subject.decide(points(100))
         assert shared.dtype == alone.dtype
         assert shared.tobytes() == alone.tobytes()
@@ -257,3 +257,19 @@ def test_long_work_is_cut_finer():
     assert effort.pieces(100, 2) == 2
     assert effort.pieces(10_000, 2) == 8
     assert effort.pieces(1, 2) == 1
+
+
+def test_a_result_says_why_one_process_did_all():
+    from sklearn.ensemble import RandomForestClassifier
+
+    ages = points(100)
+    model = RandomForestClassifier(2, n_jobs=2, random_state=0).fit(ages, ages[:, 0] > 40)
+    space = eh.Space([eh.integer("age", 0, 99)], protected=["age"])
+    budget = eh.Budget(queries=200)
+    for verb in (eh.measure, eh.search, eh.subsets):
+        alone, asked = (verb(model, space, budget=budget, n_jobs=n) for n in (1, 2))
+        assert asked.spent.one_process == "the model has threads of its own"
+        assert asked.to_dict()["spent"]["one_process"] == asked.spent.one_process
+        assert "one process did all, since the model has threads" in asked.to_text()
+        assert "one_process" not in alone.to_dict()["spent"]
+        assert alone.digest == asked.digest

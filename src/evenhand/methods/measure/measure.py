@@ -206,7 +206,12 @@ def measure(
     measured = ("measure", marked(findings, tested.space), seed)
     return Result(
         *measured,
-        Spent(meter.queries, tested.executed - executed_before, meter.seconds),
+        Spent(
+            meter.queries,
+            tested.executed - executed_before,
+            meter.seconds,
+            tested.asking.one_process(n_jobs),
+        ),
         _overall([answer.stop for answer in answers]),
         tested.space.to_dict(),
         notes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -229,7 +229,9 @@ def mine(
     tested.begin()
     with sharing(tested, n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        return plan.mined(run, list(zip(views, good, strict=True)), meter, workers)
+        found = plan.mined(run, list(zip(views, good, strict=True)), meter, workers)
+    spent = replace(found.spent, one_process=tested.asking.one_process(n_jobs))
+    return replace(found, spent=spent)
 
 
 def _views(tested: Subject, treatment: str | None, scores: Sequence[str]) -> list[View]:

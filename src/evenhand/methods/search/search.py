@@ -183,7 +183,12 @@ def search(
     searched = ("search", marked(findings, tested.space, realism), seed)
     return Result(
         *searched,
-        Spent(meter.queries, tested.executed - executed_before, meter.seconds),
+        Spent(
+            meter.queries,
+            tested.executed - executed_before,
+            meter.seconds,
+            tested.asking.one_process(n_jobs),
+        ),
         next(reason for reason in LIMITING if reason in stops),
         tested.space.to_dict(),
         notes + unseen_notes(tested.space, sets),

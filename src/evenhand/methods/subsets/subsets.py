@@ -181,7 +181,12 @@ def subsets(
         "subsets",
         marked(_findings(searches, kind), tested.space),
         seed,
-        Spent(meter.queries, tested.executed - executed_before, meter.seconds),
+        Spent(
+            meter.queries,
+            tested.executed - executed_before,
+            meter.seconds,
+            tested.asking.one_process(n_jobs),
+        ),
         _overall(stops),
         tested.space.to_dict(),
         notes,
