@@ -189,7 +189,7 @@ def measure(
     threshold = checked_threshold(sampling_threshold, interval)
     given = Terms(population, level, margin, limit, interval, exact, seed)
     terms = _checked(replace(given, units=units, sampling_threshold=threshold))
-    executed_before = tested.executed
+    before, alone = tested.executed, tested.asking.one_process(n_jobs)
     with sharing(tested, n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         ask_one = partial(_answer, keep=keep_tests)
@@ -206,12 +206,7 @@ def measure(
     measured = ("measure", marked(findings, tested.space), seed)
     return Result(
         *measured,
-        Spent(
-            meter.queries,
-            tested.executed - executed_before,
-            meter.seconds,
-            tested.asking.one_process(n_jobs),
-        ),
+        Spent(meter.queries, tested.executed - before, meter.seconds, alone),
         _overall([answer.stop for answer in answers]),
         tested.space.to_dict(),
         notes,

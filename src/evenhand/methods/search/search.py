@@ -165,7 +165,7 @@ def search(
         explain=explain,
         exhausts=exhausts,
     )
-    executed_before = tested.executed
+    before, alone = tested.executed, tested.asking.one_process(n_jobs)
     tested.begin()
     with sharing(tested, n_jobs), progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
@@ -183,12 +183,7 @@ def search(
     searched = ("search", marked(findings, tested.space, realism), seed)
     return Result(
         *searched,
-        Spent(
-            meter.queries,
-            tested.executed - executed_before,
-            meter.seconds,
-            tested.asking.one_process(n_jobs),
-        ),
+        Spent(meter.queries, tested.executed - before, meter.seconds, alone),
         next(reason for reason in LIMITING if reason in stops),
         tested.space.to_dict(),
         notes + unseen_notes(tested.space, sets),

@@ -161,7 +161,7 @@ def subsets(
     allowed = checked_budget(budget)
     margins = _margins(limit, margin, interval, tested)
     views = views_for(tested, kind)
-    executed_before = tested.executed
+    before, alone = tested.executed, tested.asking.one_process(n_jobs)
     tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
     described = population.population(tested.space)
@@ -181,12 +181,7 @@ def subsets(
         "subsets",
         marked(_findings(searches, kind), tested.space),
         seed,
-        Spent(
-            meter.queries,
-            tested.executed - executed_before,
-            meter.seconds,
-            tested.asking.one_process(n_jobs),
-        ),
+        Spent(meter.queries, tested.executed - before, meter.seconds, alone),
         _overall(stops),
         tested.space.to_dict(),
         notes,
