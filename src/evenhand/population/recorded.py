@@ -163,7 +163,7 @@ def number_missing(table: Any, columns: Iterable[str]) -> int:
         if schema[name].is_float():
             is_missing = is_missing | nw.col(name).is_nan()
         # A column of evenhand's own: a name of the user's may be that of anything.
-        counts.append(is_missing.sum().alias(f"missing {len(counts)}"))
+        counts.append(is_missing.cast(nw.Int64).sum().alias(f"missing {len(counts)}"))
     if not counts:
         return 0
     counted = collected(table.select(*counts))

@@ -115,6 +115,7 @@ def of_pandas(folder: Path) -> list[str]:
 )
 @pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_a_log_has_one_digest_in_every_engine(
     engine: str, folder: Path, of_pandas: list[str]
 ) -> None:
