@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.plan import messages
 from evenhand.scores.planning.forecast import Way
 from evenhand.subject.memo import WORTH_REMEMBERING
-from evenhand.subject.subject import ROWS_AT_ONCE, Subject
+from evenhand.subject.shared_asking import ROWS_AT_ONCE
+from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

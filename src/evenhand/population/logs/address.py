@@ -37,7 +37,7 @@ HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class LogAddress:
     """Where a log lies: its kind, and the text that a driver takes, which may hold a password."""
 
     text: str
@@ -47,10 +47,10 @@ class Address:
     """The kind of driver that an address asks for, as in sqlite+adbc."""
 
     @classmethod
-    def of(cls, text: str, folder: Path | None = None) -> Address:
+    def of(cls, text: str, folder: Path | None = None) -> LogAddress:
         """Return what an address says; local ones are seen from a folder.
 
-        >>> Address.of("logs/*.parquet").kind, Address.of("sqlite:///x.db").kind
+        >>> LogAddress.of("logs/*.parquet").kind, LogAddress.of("sqlite:///x.db").kind
         ('files', 'database')
         """
         found = _SCHEME.match(text)
@@ -89,7 +89,7 @@ class Address:
     def scrubbed(self, text: str) -> str:
         """Return a text from an engine or a driver in which nothing secret of the address is left.
 
-        >>> address = Address.of("postgresql://ann:s3cret@host/credit")
+        >>> address = LogAddress.of("postgresql://ann:s3cret@host/credit")
         >>> address.scrubbed("no password s3cret for postgresql://ann:s3cret@host/credit")
         'no password *** for postgresql://host/credit'
         """

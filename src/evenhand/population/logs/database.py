@@ -18,7 +18,7 @@ from evenhand.runtime.errors import DataError, MissingExtra, UsageError, nearest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.population.logs.address import Address
+    from evenhand.population.logs.address import LogAddress
 
 BATCH = 50_000
 """How many kinds of rows are fetched at once."""
@@ -32,7 +32,7 @@ _LISTS = (
 )
 
 
-def connected(address: Address) -> Any:
+def connected(address: LogAddress) -> Any:
     """Return a connection to a database, which can only read where its driver can promise that."""
     what = f"reading '{address.shown}'"
     try:
@@ -47,12 +47,12 @@ def connected(address: Address) -> Any:
         raise DataError(failure(address, error)) from None
 
 
-def failure(address: Address, error: Exception) -> str:
+def failure(address: LogAddress, error: Exception) -> str:
     """Return the sentence of an error of a database: where, and the first line that it says."""
     return f"'{address.shown}' cannot be read: {address.scrubbed(first_line(error))}"
 
 
-def _sqlite(address: Address, what: str) -> Any:
+def _sqlite(address: LogAddress, what: str) -> Any:
     path = address.path
     path.open("rb").close()  # a driver would make an empty database instead
     uri = f"{path.resolve().as_uri()}?mode=ro"
@@ -63,7 +63,7 @@ def _sqlite(address: Address, what: str) -> Any:
     return sqlite3.connect(uri, uri=True)
 
 
-def _postgresql(address: Address, what: str) -> Any:
+def _postgresql(address: LogAddress, what: str) -> Any:
     has_psycopg = find_spec("psycopg") is not None
     if address.driver == ADBC or (not has_psycopg and find_spec("adbc_driver_postgresql")):
         return _adbc("postgresql", address.text, what)
@@ -92,7 +92,7 @@ class Database:
     """An open connection, and what is asked of it: a query, or all rows of a table."""
 
     connection: Any
-    address: Address
+    address: LogAddress
     query: str = ""
     columns: tuple[str, ...] = field(init=False, default=())
 
@@ -185,7 +185,7 @@ class Database:
             self.connection.rollback()
 
 
-def chosen_table(address: Address, table: str | None, known: dict[str, str]) -> str:
+def chosen_table(address: LogAddress, table: str | None, known: dict[str, str]) -> str:
     """Return a table as a query has it, given those that there are: the only one unless named."""
     if table is None and len(known) == 1:
         return next(iter(known.values()))

@@ -14,7 +14,7 @@ from evenhand.runtime.table_file import beside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.population.logs.address import Address
+    from evenhand.population.logs.address import LogAddress
     from evenhand.population.logs.database import Database
 
 
@@ -23,7 +23,7 @@ class DuckdbReader:
 
     engine = engines.DUCKDB
 
-    def __init__(self, address: Address, table: str | None, query: str | None) -> None:
+    def __init__(self, address: LogAddress, table: str | None, query: str | None) -> None:
         need_file(address)
         if not engines.is_installed(engines.DUCKDB):
             raise MissingExtra(f"reading '{address.shown}'", engines.DUCKDB)
@@ -44,7 +44,7 @@ class DuckdbReader:
             raise
         self.columns = tuple(self._relation.columns)
 
-    def _chosen(self, address: Address, table: str | None) -> str:
+    def _chosen(self, address: LogAddress, table: str | None) -> str:
         """Return the table in quotes, the only one where none is named."""
         listed = self._connection.execute(
             "SELECT table_schema, table_name FROM information_schema.tables"
@@ -74,7 +74,7 @@ class DuckdbReader:
         self._connection.close()
 
 
-def need_file(address: Address) -> None:
+def need_file(address: LogAddress) -> None:
     """Refuse a database that is not there, which a driver would make or say much about."""
     try:
         address.path.open("rb").close()

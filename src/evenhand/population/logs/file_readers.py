@@ -13,7 +13,7 @@ from evenhand.runtime.table_file import read_frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.population.logs.address import Address
+    from evenhand.population.logs.address import LogAddress
     from evenhand.population.logs.files import LogFiles
 
 
@@ -85,7 +85,7 @@ def _columns_of(frame: Any) -> tuple[str, ...]:
 class RemoteReader:
     """Files that an engine reads over a network, by the names that it understands itself."""
 
-    def __init__(self, address: Address, form: str, engine: str) -> None:
+    def __init__(self, address: LogAddress, form: str, engine: str) -> None:
         self.address = address
         self.form = form
         self.engine = engine

@@ -10,18 +10,18 @@ from evenhand.runtime.errors import DataError, EvenhandError, clip, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenhand.population.logs.address import Address
+    from evenhand.population.logs.address import LogAddress
 
 _MODULES = ("duckdb", "_duckdb", "polars", "pyarrow", "pyspark", "py4j", "urllib", "fsspec")
 """The packages of errors that are those of an engine."""
 
 
 @contextmanager
-def engine_errors(address: Address, engine: str) -> Iterator[None]:
+def engine_errors(address: LogAddress, engine: str) -> Iterator[None]:
     """Turn what an engine says into an error of one sentence, in which the address has no secrets.
 
-    >>> from evenhand.population.logs.address import Address
-    >>> with engine_errors(Address.of("https://ann:s3cret@host/x.parquet"), "polars"):
+    >>> from evenhand.population.logs.address import LogAddress
+    >>> with engine_errors(LogAddress.of("https://ann:s3cret@host/x.parquet"), "polars"):
     ...     raise OSError("no s3cret")
     Traceback (most recent call last):
     evenhand.runtime.errors.DataError: 'https://host/x.parquet' cannot be read with polars: no ***

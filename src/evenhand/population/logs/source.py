@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.population.logs import address as addresses
 from evenhand.population.logs import engines
-from evenhand.population.logs.address import Address
+from evenhand.population.logs.address import LogAddress
 from evenhand.population.logs.database import Database, connected
 from evenhand.population.logs.database_readers import DuckdbReader, QueryReader, need_file
 from evenhand.population.logs.file_readers import (
@@ -66,7 +66,7 @@ class Log:
     See docs/how-to/recorded-decisions.md
     """
 
-    address: Address
+    address: LogAddress
     reader: LogReader
     _frames: dict[tuple[str, ...] | None, Any] = field(default_factory=dict, repr=False)
 
@@ -181,7 +181,7 @@ def open_log(
         _refuse_query(table, query, "a pyarrow dataset")
         usual = (engines.DUCKDB, engines.POLARS, engines.PYARROW)
         found = engines.chosen(engine, usual, "reading a pyarrow dataset")
-        address = Address("pyarrow dataset", addresses.FILES)
+        address = LogAddress("pyarrow dataset", addresses.FILES)
         return Log(address, DatasetReader(source, found))
     if not isinstance(source, str | PathLike):
         raise UsageError(
@@ -204,7 +204,7 @@ def opened(
         raise UsageError(
             "table and query cannot be combined; a query names its tables itself"
         )
-    address = Address.of(text, folder)
+    address = LogAddress.of(text, folder)
     what = f"reading '{address.shown}'"
     if address.kind == addresses.DUCKDB:
         engines.chosen(engine, (engines.DUCKDB,), what)
@@ -230,7 +230,7 @@ def opened(
     return _of_files(address, engine, what)
 
 
-def _of_files(address: Address, engine: str | None, what: str) -> Log:
+def _of_files(address: LogAddress, engine: str | None, what: str) -> Log:
     path = Path(address.text)
     if engine is None and _is_small(path):
         return Log(address, SmallFileReader(address.text))
@@ -262,13 +262,13 @@ def _of_connection(
             "table and query cannot be combined; a query names its tables itself"
         )
     name = type(connection).__module__.partition(".")[0]
-    address = Address(name, addresses.DATABASE)
+    address = LogAddress(name, addresses.DATABASE)
     return _of_database(connection, address, (table, query, engine), is_own=False)
 
 
 def _of_database(
     connection: Any,
-    address: Address,
+    address: LogAddress,
     wanted: tuple[str | None, str | None, str | None],
     *,
     is_own: bool,

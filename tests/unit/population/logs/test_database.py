@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 import evenhand as eh
-from evenhand.population.logs.address import Address
+from evenhand.population.logs.address import LogAddress
 from evenhand.population.logs.database import ROWS, _fetched
 from evenhand.population.logs.kinds import repeated
 from evenhand.runtime.errors import DataError, UsageError
@@ -63,7 +63,7 @@ def test_a_driver_that_is_not_installed_is_named():
 
 
 def test_secrets_are_taken_out_of_what_drivers_say():
-    address = Address.of("postgresql://ann:p@ss/w?rd@host:5432/db?sslkey=k3y")
+    address = LogAddress.of("postgresql://ann:p@ss/w?rd@host:5432/db?sslkey=k3y")
     assert address.shown == "postgresql://host:5432/db"
     text = address.scrubbed(f"bad {address.text}, password p@ss/w?rd, key k3y")
     assert "p@ss" not in text

@@ -22,10 +22,10 @@ _LINK = {
 
 
 @dataclass(frozen=True)
-class Address:
+class DatabaseAddress:
     """Where a ledger is: a database, and the schema that holds its tables.
 
-    >>> address = Address.of("postgresql://me:secret@host/loans?schema=credit")
+    >>> address = DatabaseAddress.of("postgresql://me:secret@host/loans?schema=credit")
     >>> address.shown, address.schema
     ('postgresql://me@host/loans?schema=credit', 'credit')
     >>> "secret" in repr(address)
@@ -39,7 +39,7 @@ class Address:
     _secrets: tuple[str, ...] = field(repr=False)
 
     @classmethod
-    def of(cls, place: str) -> Address:
+    def of(cls, place: str) -> DatabaseAddress:
         """Return an address, or say what is wrong with it."""
         shown = without_password(place)
         # What follows a first '@' would be taken for a host, and shown.
@@ -62,7 +62,7 @@ class Address:
     def cleaned(self, text: object) -> str:
         """Return what a library says on one line, without the password.
 
-        >>> Address.of("postgresql://me:secret@host/a").cleaned("no secret at all")
+        >>> DatabaseAddress.of("postgresql://me:secret@host/a").cleaned("no secret at all")
         'no … at all'
         """
         message = str(text)

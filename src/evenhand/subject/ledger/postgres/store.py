@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.runtime.errors import LedgerError, MissingExtra
-from evenhand.subject.ledger.postgres.address import Address
+from evenhand.subject.ledger.postgres.address import DatabaseAddress
 from evenhand.subject.ledger.postgres.rows import ELSEWHERE, PostgresRows
 from evenhand.subject.ledger.postgres.upkeep import compacted, inspected, repaired
 from evenhand.subject.ledger.store import LedgerStore, Unreachable
@@ -43,7 +43,7 @@ class PostgresStore(LedgerStore):
     def __init__(
         self, place: str, timeout: float, admission: Admission | None = None
     ) -> None:
-        self.address = Address.of(place)
+        self.address = DatabaseAddress.of(place)
         super().__init__(self.address.shown, timeout, admission)
         self.failures = (_library().Error,)
         self._was_open = False

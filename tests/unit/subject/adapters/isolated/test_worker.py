@@ -26,7 +26,9 @@ READY = ("end", None)
 
 def served(*requests: Any) -> list[Any]:
     """Return what is sent back for these requests, after the sign that all is ready."""
-    asked = b"".join(part for request in requests for part in request_parts(request))
+    asked = b""
+    for request in requests:
+        asked += b"".join(request_parts(request))
     sent = io.BytesIO()
     Server(io.BytesIO(asked), sent).serve()
     sent.seek(0)
