@@ -19,6 +19,7 @@ from evenhand.runtime.errors import EvenhandError, RareInputs, SpaceError, Usage
 from evenhand.scores.groups import Groups
 from evenhand.statistics.intervals import z_score
 from tests.support.helpers import refused
+from tests.support.sharing import share_everything
 
 SEX = eh.category("sex", ["F", "M"])
 RACE = eh.category("race", ["a", "b", "c"])
@@ -326,7 +327,7 @@ def loan_of(positive: Any, **options: Any) -> eh.Subject:
 
 def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
     # So all waves but the first are shared.
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    share_everything(monkeypatch)
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()

@@ -28,6 +28,7 @@ import evenhand as eh
 from evenhand.runtime.errors import SpaceError, SubjectCrashed, UsageError
 from evenhand.runtime.progress import Progress
 from tests.support.helpers import examples, refused
+from tests.support.sharing import share_everything
 
 SPACE = eh.Space(
     [
@@ -92,8 +93,7 @@ def test_constraints_bound_both_inputs_and_twins():
     "model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")]
 )
 def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
-    # Small waves, and all but the first are shared.
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    share_everything(monkeypatch)
 
     def run(seed=3, n_jobs=1, **options):
         result = eh.measure(
@@ -111,6 +111,7 @@ def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
     first = run()
     assert run() == first
     assert run(n_jobs=2) == first
+    assert run(n_jobs=2, memo=True) == first
     assert run(memo=True) == first
     assert run(memo=False) == first
     assert run(ledger=tmp_path / "a.ledger") == first  # cold
@@ -119,7 +120,7 @@ def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
 
 
 def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    share_everything(monkeypatch)
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()
@@ -134,7 +135,7 @@ def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
 
 
 def test_an_error_in_another_process_is_the_same_error(monkeypatch):
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    share_everything(monkeypatch)
     here = os.getpid()
 
     def elsewhere(people):

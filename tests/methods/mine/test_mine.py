@@ -36,6 +36,7 @@ from evenhand.space.rule import Rule
 from evenhand.subject.view import View
 from tests.support.authors import Authors
 from tests.support.helpers import examples, refused
+from tests.support.sharing import share_everything
 from tests.support.strategies import spaces
 
 SPACE = eh.Space(
@@ -687,7 +688,7 @@ def test_a_function_that_fails_is_reported():
 
 @pytest.mark.parametrize("treatment", ["neighbours", "drawn", "rows"])
 def test_same_seed_same_bytes(treatment, monkeypatch):
-    monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
+    share_everything(monkeypatch)
     listing = partial(
         eh.mine,
         data=PEOPLE,
