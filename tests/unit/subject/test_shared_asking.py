@@ -98,13 +98,15 @@ def test_what_was_answered_before_an_error_is_written_down(monkeypatch, tmp_path
 
     share_everything(monkeypatch)
     with eh.Subject(fails_at_99, SPACE, ledger=tmp_path / "a") as subject:
-        words = "raised ValueError on 50 inputs"
+        words = "raised ValueError"
         refused(
             SubjectCrashed, lambda: asked_of(subject, InThisProcess(), points(100)), words
         )
-        assert subject.executed == 50
+        # How many inputs of a ledger are asked at once is no matter here.
+        executed = subject.executed
+        assert 50 <= executed < 100
         subject.decide(points(50))
-        assert subject.executed == 50
+        assert subject.executed == executed
 
 
 def test_outcomes_are_of_the_same_type_as_from_one_process(monkeypatch):
