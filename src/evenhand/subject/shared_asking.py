@@ -56,6 +56,11 @@ ROWS_AT_ONCE = 131_072
 
 Enough for the cost of a call not to matter, and few enough to need little memory.
 """
+BLOCK = 256
+"""Large questions are cut at multiples of it.
+
+Linear algebra goes through rows in blocks, and rounds the rest of a question in another way.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,8 @@ class SharedAsking:
         while start < len(points):
             rest = points[start:] if start else points
             size = len(rest) if alone else self._here(len(rest))
+            if BLOCK < size < len(rest):
+                size -= size % BLOCK
             if size:
                 answers = self._timed(wanted, rest[:size])
             else:
@@ -175,7 +182,7 @@ class SharedAsking:
         """Yield what workers answered, and then raise the first error that ended one of them."""
         assert self._workers is not None
         pieces = self._effort.pieces(len(points), self._workers.width)
-        shares = np.array_split(points, pieces)
+        shares = in_pieces(points, pieces)
         tasks = [(wanted, np.asfortranarray(share)) for share in shares]
         first_error = None
         start = 0
@@ -187,6 +194,20 @@ class SharedAsking:
             first_error = first_error or error
         if first_error is not None:
             raise first_error
+
+
+def in_pieces(points: Points, pieces: int) -> list[Points]:
+    """Return points in pieces of about the same size, cut between blocks where there are many.
+
+    >>> [len(piece) for piece in in_pieces(np.zeros((1000, 2)), 2)]
+    [256, 744]
+    >>> [len(piece) for piece in in_pieces(np.zeros((9, 2)), 2)]
+    [4, 5]
+    """
+    cuts = np.arange(1, pieces) * len(points) // pieces
+    if len(points) > BLOCK * pieces:
+        cuts -= cuts % BLOCK
+    return np.split(points, cuts)
 
 
 @contextmanager

@@ -66,10 +66,10 @@ def test_answers_of_workers_are_put_together_and_counted(monkeypatch):
     workers = InThisProcess(3)
     subject = eh.Subject(half, SPACE)
     assert asked_of(subject, workers, points(100)) == [age >= 50 for age in range(100)]
-    assert workers.parts == [34, 33, 33]
+    assert workers.parts == [33, 33, 34]
     assert (subject.asked, subject.executed) == (100, 100)
     subject.decide(points(10))
-    assert workers.parts == [34, 33, 33]
+    assert workers.parts == [33, 33, 34]
 
 
 def test_only_what_nobody_has_answered_is_shared(monkeypatch, tmp_path):
@@ -275,3 +275,21 @@ def test_a_result_says_why_one_process_did_all():
         assert "one process did all, since the model has threads" in asked.to_text()
         assert "one_process" not in alone.to_dict()["spent"]
         assert alone.digest == asked.digest
+
+
+@pytest.mark.parametrize("count", [20_000, 20_001, 20_113])
+@pytest.mark.parametrize("width", [2, 3])
+def test_linear_algebra_rounds_alike_however_many_share(monkeypatch, count, width):
+    share_everything(monkeypatch)
+    rng = np.random.default_rng(0)
+    features = [eh.real(f"x{number}", 0, 1) for number in range(9)]
+    space = eh.Space(features)
+    weights = rng.normal(size=9)
+
+    def score(people: Any) -> Any:
+        return 1 / (1 + np.exp(-(people.to_numpy() @ weights + 0.3)))
+
+    inputs = np.asfortranarray(rng.random((count, 9)))
+    subject = eh.Subject(score, space, memo=False)
+    alone = subject.decide(inputs)
+    assert np.array_equal(asked_of(subject, InThisProcess(width), inputs), alone)
