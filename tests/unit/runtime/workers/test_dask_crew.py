@@ -62,7 +62,7 @@ def test_answers_come_in_order_and_errors_as_they_are(client):
         assert workers.width == 2
         found = workers.map(where, range(6))
         assert [task for task, _ in found] == list(range(6))
-        assert len({process for _, process in found} - {os.getpid()}) == 2
+        assert os.getpid() not in {process for _, process in found}
         refused(eh.UsageError, partial(workers.map, failing, [1, 2]), "task 2 is wrong")
         with pytest.raises(KeyError, match="three"):
             workers.map(failing, [1, 3])
