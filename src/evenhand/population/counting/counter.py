@@ -151,14 +151,14 @@ class RowCounter:
         return found.cells
 
     def values(self, name: str) -> list[Any]:
-        """Return the different values of a column."""
+        """Return the different values of a column, but for what is missing."""
         import narwhals as nw
 
         cube = self.cube_with(name)
         if cube is not None:
-            return list(cube.over([name]).cells[name].to_list())
+            return list(cube.over([name]).cells[name].drop_nulls().to_list())
         column = self.table.lazy().select(nw.col(name)).unique()
-        return list(collected(column)[name].to_list())
+        return list(collected(column)[name].drop_nulls().to_list())
 
     def cube_with(self, name: str) -> RowCube | None:
         """Return a cube that was counted by a column, None where there is none."""
