@@ -69,20 +69,19 @@ def write_everywhere(folder: Path) -> None:
         own_file.execute("CREATE TABLE decisions AS FROM given")
 
 
-def digests(log: Any) -> list[str]:
-    """Return the digests of what two verbs on logs find."""
+def digest_of(log: Any) -> str:
+    """Return the digest of what is found in a log."""
     terms: dict[str, Any] = {"outcome": "ok", "positive": "yes"}
     rates = eh.measure_log(
         log,
-        over=[("sex",), ("age", "race")],
+        over=[("sex",), ("age", "race"), ("year",)],
         bins={"age": [30, 50]},
         truth="paid",
         truth_positive=1,
         limit=0.1,
         **terms,
     )
-    ratios = eh.impact(log, over=["sex", "year"], **terms)
-    return [rates.digest, ratios.digest]
+    return rates.digest
 
 
 class _Ranges(SimpleHTTPRequestHandler):

@@ -187,11 +187,13 @@ class Database:
 
 def chosen_table(address: LogAddress, table: str | None, known: dict[str, str]) -> str:
     """Return a table as a query has it, given those that there are: the only one unless named."""
-    if table is None and len(known) == 1:
-        return next(iter(known.values()))
+    # A table has two names where it is in a schema.
+    tables = set(known.values())
+    if table is None and len(tables) == 1:
+        return tables.pop()
     if table is None:
         raise UsageError(
-            f"'{address.shown}' has {len(known)} tables; name one with table, or a query with"
+            f"'{address.shown}' has {len(tables)} tables; name one with table, or a query with"
             f" query; {nearest('', known)}"
         )
     if table not in known:

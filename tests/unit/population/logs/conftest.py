@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.logs import decisions, digests, write_everywhere
+from tests.support.logs import decisions, digest_of, write_everywhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def known() -> list[str]:
+def known() -> str:
     """What is found in the frame that all of them hold."""
-    return digests(decisions())
+    return digest_of(decisions())

@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.population.logs.address import LogAddress
-from evenhand.population.logs.database import ROWS, _fetched
+from evenhand.population.logs.database import ROWS, _fetched, chosen_table
 from evenhand.population.logs.kinds import repeated
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
@@ -31,6 +31,12 @@ def database(tmp_path):
 def test_tables_that_are_not_there_are_refused_with_the_nearest(database):
     refused(DataError, lambda: eh.open_log(database, table="loan"), "did you mean 'loans'?")
     refused(UsageError, lambda: eh.open_log(database), "has 2 tables", "'people'")
+
+
+def test_a_table_with_the_name_of_its_schema_is_one():
+    address = LogAddress.of("postgresql://host/db")
+    known = {"loans": '"public"."loans"', "public.loans": '"public"."loans"'}
+    assert chosen_table(address, None, known) == '"public"."loans"'
 
 
 def test_the_first_line_of_the_database_is_the_reason(database):

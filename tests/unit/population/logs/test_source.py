@@ -13,16 +13,16 @@ import evenhand as eh
 from evenhand.population.logs.sessions import spark_session
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.support.helpers import refused
-from tests.support.logs import decisions, digests, served
+from tests.support.logs import decisions, digest_of, served
 
 EAGER = ("pyarrow", "pandas")
 LAZY = ("duckdb", "polars")
 
 
-def found_in(source: Any, **how: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return the digests of a log that is opened, and what results say of it."""
+def found_in(source: Any, **how: Any) -> tuple[str, dict[str, Any]]:
+    """Return the digest of a log that is opened, and what results say of it."""
     with eh.open_log(source, **how) as log:
-        return digests(log), log.fields
+        return digest_of(log), log.fields
 
 
 # The same findings from everywhere
@@ -110,7 +110,7 @@ def test_a_dataset_of_pyarrow(places, known, engine):
     found, fields = found_in(rows, engine=engine)
     assert found == known
     assert (fields["engine"], fields["files"]) == (engine, 4)
-    assert digests(rows) == known
+    assert digest_of(rows) == known
 
 
 @pytest.mark.heavy
