@@ -28,8 +28,13 @@ def engine_errors(address: LogAddress, engine: str) -> Iterator[None]:
     """
     try:
         yield
+    except DataError as error:
+        if not address.scheme:
+            raise
+        # What an engine says may be part of the sentence of a verb.
+        raise DataError(address.scrubbed(str(error))) from None
     except EvenhandError:
-        raise  # its sentence is written here, and has no secrets
+        raise
     except Exception as error:
         if not _is_of_engine(error):
             raise

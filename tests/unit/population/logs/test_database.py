@@ -11,6 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.population.logs.address import LogAddress
 from evenhand.population.logs.database import ROWS, _fetched, chosen_table
+from evenhand.population.logs.guard import engine_errors
 from evenhand.population.logs.kinds import repeated
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
@@ -74,6 +75,17 @@ def test_secrets_are_taken_out_of_what_drivers_say():
     text = address.scrubbed(f"bad {address.text}, password p@ss/w?rd, key k3y")
     assert "p@ss" not in text
     assert "k3y" not in text
+
+
+@pytest.mark.parametrize("kind", [OSError, DataError])
+def test_secrets_are_taken_out_of_errors_of_engines_and_of_verbs(kind):
+    address = LogAddress.of("https://host/x.parquet?signature=k3ykey")
+
+    def read():
+        with engine_errors(address, "duckdb"):
+            raise kind(f"cannot be grouped ({address.text})")
+
+    assert "k3ykey" not in refused(DataError, read, "https://host/x.parquet")
 
 
 class Cursor:
