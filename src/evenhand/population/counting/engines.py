@@ -169,16 +169,17 @@ def engine_errors() -> tuple[type[Exception], ...]:
     import sys
 
     found: list[type[Exception]] = [TypeError]
-    wanted: Mapping[str, str] = {
-        "duckdb": "Error",
-        "polars.exceptions": "PolarsError",
-        "pyspark.errors": "PySparkException",
-        "pyarrow.lib": "ArrowException",
+    # Of DuckDB's, only what types are to blame for: a damaged file is another matter.
+    wanted: Mapping[str, Sequence[str]] = {
+        "duckdb": ("BinderException", "ConversionException", "NotSupportedError"),
+        "polars.exceptions": ("PolarsError",),
+        "pyspark.errors": ("PySparkException",),
+        "pyarrow.lib": ("ArrowException",),
     }
-    for module, name in wanted.items():
+    for module, names in wanted.items():
         loaded = sys.modules.get(module)
         if loaded is not None:
-            found.append(getattr(loaded, name))
+            found += [getattr(loaded, name) for name in names]
     return tuple(found)
 
 

@@ -78,6 +78,21 @@ def read_plain(content: bytes | bytearray) -> Any:
     return PlainUnpickler(io.BytesIO(content)).load()
 
 
+def plain_bytes(value: Any) -> bytes:
+    """Return a pickle of plain values, whatever libraries say of how their classes are pickled.
+
+    Some, such as tblib, which comes with Dask, have every exception pickled by code of their own.
+
+    >>> read_plain(plain_bytes(("end", None)))
+    ('end', None)
+    """
+    content = io.BytesIO()
+    pickler = pickle.Pickler(content, protocol=5)
+    pickler.dispatch_table = {}
+    pickler.dump(value)
+    return content.getvalue()
+
+
 def framed(content: bytes) -> bytes:
     """Return bytes with their number before them."""
     return HEADER.pack(len(content)) + content

@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.runtime.errors import EvenhandError, EvenhandWarning, SubjectCrashed, clip
 from evenhand.runtime.interruption import exits_reported
 from evenhand.subject.adapters.base import replies_of
-from evenhand.subject.adapters.isolated.messages import framed, read_request
+from evenhand.subject.adapters.isolated.messages import framed, plain_bytes, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ class Server:
         return content
 
     def _send(self, kind: str, content: Any) -> None:
-        self._replies.write(framed(pickle.dumps((kind, content), protocol=5)))
+        self._replies.write(framed(plain_bytes((kind, content))))
         self._replies.flush()
 
     def _tell(self, caught: list[warnings.WarningMessage]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import datetime
 import io
 import pickle
@@ -17,6 +18,7 @@ from evenhand.subject.adapters.isolated.messages import (
     NotPlain,
     PlainUnpickler,
     framed,
+    plain_bytes,
     read_plain,
     read_request,
     request_parts,
@@ -125,3 +127,13 @@ def test_the_memory_of_an_array_is_not_copied_into_the_pickle():
     *_, memory = request_parts(("run", points))
     points[0] = 7.0
     assert np.frombuffer(memory)[0] == 7.0
+
+
+def test_errors_are_read_where_a_library_says_how_exceptions_are_pickled(monkeypatch):
+    def made_by_a_library(error: Exception) -> Any:
+        return eval, ("1",)
+
+    monkeypatch.setitem(copyreg.dispatch_table, errors.UsageError, made_by_a_library)
+    found = read_plain(plain_bytes(("error", errors.UsageError("no such file"))))
+    assert isinstance(found[1], errors.UsageError)
+    assert str(found[1]) == "no such file"

@@ -73,6 +73,7 @@ FACTS = {
     "name": "software 1",
     "kind": "software",
     "expensive": True,
+    "own_threads_from": float("inf"),
     "printed": True,
     "takes_texts": False,
     "file": None,
