@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 
-def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
+MOST_LEVELS = 512
+"""With more levels than that some share a column in models that guide a search: they are fitted
+again and again, and grow with the square of the columns or worse."""
+
+
+def columns(
+    space: Space, points: Points, positions: tuple[int, ...], *, most: int | None = None
+) -> Floats:
     """Return the features at these positions as columns; where there are none, a column of zeros.
+
+    The levels of a category have at `most` so many columns, and share them if need be.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -27,14 +36,14 @@ def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
     ([[0.0, 1.0, 0.25]], [0, 0, 1])
     """
     rows = np.arange(len(points))
-    width = max(len(owners(space, positions)), 1)
+    width = max(len(owners(space, positions, most=most)), 1)
     matrix = np.zeros((len(points), width))
     start = 0
     for position in positions:
         feature = space.features[position]
         values = points[:, position]
         if feature.kind == "category":
-            codes = values.astype(np.intp)
+            codes = level_columns(feature, values, most)
             matrix[rows, start + codes] = 1.0
         else:
             # A range of one value has length 0, and its share is 0.
@@ -44,7 +53,7 @@ def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
                 missing = feature.is_missing(values)
                 matrix[missing, start] = 0.5
                 matrix[missing, start + 1] = 1.0
-        start += _width(feature)
+        start += _width(feature, most)
     return matrix
 
 
@@ -71,12 +80,33 @@ def used_columns(
     return np.concatenate(parts, axis=1), np.repeat(np.arange(len(positions)), widths)
 
 
-def owners(space: Space, positions: tuple[int, ...]) -> NDArray[np.intp]:
+def owners(
+    space: Space, positions: tuple[int, ...], *, most: int | None = None
+) -> NDArray[np.intp]:
     """Return for each column which of the positions its feature is at."""
-    widths = [_width(space.features[position]) for position in positions]
+    widths = [_width(space.features[position], most) for position in positions]
     return np.repeat(np.arange(len(positions)), widths)
 
 
-def _width(feature: Feature) -> int:
+def level_columns(
+    feature: Feature, values: Floats, most: int | None = None
+) -> NDArray[np.intp]:
+    """Return the column of each value of a category, counted from the first of the feature.
+
+    >>> from evenhand.space.feature import category
+    >>> level_columns(category("job", list("abc")), np.array([0.0, 1.0, 2.0]), 2).tolist()
+    [0, 1, 0]
+    """
+    codes = values.astype(np.intp)
+    if most is None or len(feature.levels) <= most:
+        return codes
+    # What is missing keeps a column of its own, the last.
+    return np.where(feature.is_missing(values), most, codes % most)
+
+
+def _width(feature: Feature, most: int | None) -> int:
     """Return how many columns a feature has."""
-    return max(len(feature.levels), 1) + bool(feature.missing)
+    levels = max(len(feature.levels), 1)
+    if most is not None:
+        levels = min(levels, most)
+    return levels + bool(feature.missing)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from evenhand.runtime.workers import one_thread
-from evenhand.space.design_matrix import columns, owners
+from evenhand.space.design_matrix import MOST_LEVELS, columns, level_columns, owners
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Generator, Numbers
@@ -39,7 +39,7 @@ class Slope:
 
     def __init__(self, moves: FeatureMoves) -> None:
         self.moves = moves
-        owner = owners(moves.probe.space, moves.probe.free)
+        owner = owners(moves.probe.space, moves.probe.free, most=MOST_LEVELS)
         self._first = np.searchsorted(owner, np.arange(len(moves.features)))
         """The first column of each feature in the design matrix."""
         self._numbers = np.flatnonzero(~moves.is_category)
@@ -62,7 +62,8 @@ class Slope:
         """Return the differences of the design matrix that moves make."""
         space = self.moves.probe.space
         free = self.moves.probe.free
-        return columns(space, after, free) - columns(space, before, free)
+        ends = columns(space, after, free, most=MOST_LEVELS)
+        return ends - columns(space, before, free, most=MOST_LEVELS)
 
     def learn(self, before: Points, after: Points, change: Numbers) -> None:
         """Learn from moves by how much each changed the middle."""
@@ -105,8 +106,9 @@ class Slope:
             rows = np.flatnonzero(moved[:, which])
             position = moves.positions[which]
             first = self._first[which]
-            new = after[rows, position].astype(np.intp) + first
-            old = before[rows, position].astype(np.intp) + first
+            feature = moves.features[which]
+            new = level_columns(feature, after[rows, position], MOST_LEVELS) + first
+            old = level_columns(feature, before[rows, position], MOST_LEVELS) + first
             total[rows] += self._weights[new] - self._weights[old]
         return np.asarray(total)
 

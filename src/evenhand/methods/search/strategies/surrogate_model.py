@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.random_streams import stream
-from evenhand.space.design_matrix import columns
+from evenhand.space.design_matrix import MOST_LEVELS, columns
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Flags, Indices, Numbers, Outcomes
@@ -182,7 +182,10 @@ def _both_members(probe: Probe, points: Points, pairs: Indices) -> Numbers:
     positions = tuple(sorted(probe.free + probe.over))
     first = probe.member(points, pairs[:, 0])
     second = probe.member(points, pairs[:, 1])
-    members = [columns(probe.space, member, positions) for member in (first, second)]
+    members = [
+        columns(probe.space, member, positions, most=MOST_LEVELS)
+        for member in (first, second)
+    ]
     return np.concatenate(members)
 
 
@@ -191,11 +194,11 @@ def _classes(probe: Probe, points: Points, pairs: Indices) -> Numbers:
 
     The assignments are sorted, since a pair and its reverse are the same class.
     """
-    free = columns(probe.space, points, probe.free)
+    free = columns(probe.space, points, probe.free, most=MOST_LEVELS)
     first = probe.member(points, pairs.min(axis=1))
     second = probe.member(points, pairs.max(axis=1))
-    first_assignment = columns(probe.space, first, probe.over)
-    second_assignment = columns(probe.space, second, probe.over)
+    first_assignment = columns(probe.space, first, probe.over, most=MOST_LEVELS)
+    second_assignment = columns(probe.space, second, probe.over, most=MOST_LEVELS)
     return np.concatenate([free, first_assignment, second_assignment], axis=1)
 
 
