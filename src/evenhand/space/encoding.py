@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, clip, nearest
-from evenhand.space.frames.coded import FactorizedColumn
+from evenhand.space.frames.coded import CodedLabels
 from evenhand.space.values.dates import days_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _NUMBERS = (int, float, np.integer, np.floating, Decimal)
 
 def encode_column(feature: Feature, values: Any, *, where: str) -> Floats:
     """Encode one column of labels, naming the first value that the feature cannot take."""
-    if isinstance(values, FactorizedColumn):
+    if isinstance(values, CodedLabels):
         return _encoded_once(feature, values, where)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         given = values
@@ -52,7 +52,7 @@ def taken_values(feature: Feature, values: Any) -> Flags:
     """
     import pandas as pd
 
-    if isinstance(values, FactorizedColumn):
+    if isinstance(values, CodedLabels):
         return values.take(taken_values(feature, values.values), bool(feature.missing))
     given = np.fromiter(values, dtype=object, count=len(values))
     missing = missing_values(given)
@@ -81,7 +81,7 @@ def missing_values(values: NDArray[Any]) -> Flags:
     return np.asarray(pd.isna(values), dtype=np.bool_)
 
 
-def _encoded_once(feature: Feature, column: FactorizedColumn, where: str) -> Floats:
+def _encoded_once(feature: Feature, column: CodedLabels, where: str) -> Floats:
     """Encode each different value of a column, and take the codes of its rows from these."""
     used = np.flatnonzero(column.counts).tolist()
     codes = np.full(len(column.values), np.nan)
@@ -96,7 +96,7 @@ def _encoded_once(feature: Feature, column: FactorizedColumn, where: str) -> Flo
     return column.take(codes, feature.missing_code)
 
 
-def _encoded_each(feature: Feature, column: FactorizedColumn, where: str) -> Floats:
+def _encoded_each(feature: Feature, column: CodedLabels, where: str) -> Floats:
     """Encode row by row, so that an error names the first row that is wrong."""
     return encode_column(feature, list(column), where=where)
 

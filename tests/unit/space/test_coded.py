@@ -14,7 +14,7 @@ import pytest
 import evenhand as eh
 from evenhand.runtime.errors import DataError
 from evenhand.space.encoding import encode_column, taken_values
-from evenhand.space.frames.coded import FactorizedColumn
+from evenhand.space.frames.coded import CodedLabels
 from evenhand.space.frames.reading import eager, values_of
 
 TEXTS = ["b", None, "a", "b", "é", None, "a"]
@@ -54,7 +54,7 @@ FRAMES = {
 def test_texts_are_codes_in_every_engine(name: str) -> None:
     space = eh.Space([FEATURE])
     column = values_of(eager(FRAMES[name]), FEATURE)
-    assert isinstance(column, FactorizedColumn)
+    assert isinstance(column, CodedLabels)
     assert [value if isinstance(value, str) else None for value in column] == TEXTS
     assert space.encode(FRAMES[name])[:, 0].tolist() == CODES
     assert taken_values(FEATURE, column).all()
@@ -109,7 +109,7 @@ def test_dates_written_as_texts_are_read_once_each() -> None:
 
 
 def test_a_column_of_codes_is_encoded_like_its_list() -> None:
-    column = FactorizedColumn(["b", "é"], np.array([1, -1, 0], dtype=np.int8))
+    column = CodedLabels(["b", "é"], np.array([1, -1, 0], dtype=np.int8))
     coded = encode_column(FEATURE, column, where="frame")
     listed = encode_column(FEATURE, list(column), where="frame")
     assert coded.tolist() == listed.tolist() == [3.0, 4.0, 1.0]

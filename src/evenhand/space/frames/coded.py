@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorizedColumn:
+class CodedLabels:
     """A column whose values are told by their place among the different ones.
 
     It is read like the list of its values, which is slower.
 
-    >>> column = FactorizedColumn(["no", "yes"], np.array([0, 1, 1, -1]))
+    >>> column = CodedLabels(["no", "yes"], np.array([0, 1, 1, -1]))
     >>> len(column), list(column)
     (4, ['no', 'yes', 'yes', None])
     """
@@ -55,7 +55,7 @@ class FactorizedColumn:
         return np.bincount(self.codes + 1, minlength=len(self.values) + 1)[1:]
 
 
-def coded_column(column: Any) -> FactorizedColumn | None:
+def coded_column(column: Any) -> CodedLabels | None:
     """Return a narwhals column of labels as codes, None where its engine does not find them.
 
     >>> import narwhals as nw, pandas as pd
@@ -72,7 +72,7 @@ def coded_column(column: Any) -> FactorizedColumn | None:
     return code(column.to_native()) if code is not None else None
 
 
-def coded_texts(column: Any) -> FactorizedColumn | None:
+def coded_texts(column: Any) -> CodedLabels | None:
     """Return a narwhals column as codes where all that it holds are texts, else None."""
     coded = coded_column(column)
     if coded is None or set(map(type, coded.values)) != {str}:
@@ -80,11 +80,11 @@ def coded_texts(column: Any) -> FactorizedColumn | None:
     return coded
 
 
-def _of_pandas(column: Any) -> FactorizedColumn | None:
+def _of_pandas(column: Any) -> CodedLabels | None:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return FactorizedColumn(column.cat.categories.tolist(), column.cat.codes.to_numpy())
+        return CodedLabels(column.cat.categories.tolist(), column.cat.codes.to_numpy())
     given = column.array
     if given.dtype == object or getattr(given.dtype, "storage", "") == "python":
         given = given.to_numpy()  # the objects themselves are looked up faster
@@ -95,10 +95,10 @@ def _of_pandas(column: Any) -> FactorizedColumn | None:
         NotImplementedError,
     ):  # values that cannot be looked up, such as lists
         return None
-    return FactorizedColumn(values.tolist(), codes)
+    return CodedLabels(values.tolist(), codes)
 
 
-def _of_polars(column: Any) -> FactorizedColumn | None:
+def _of_polars(column: Any) -> CodedLabels | None:
     import polars as pl
 
     if column.dtype == pl.Object:
@@ -108,10 +108,10 @@ def _of_polars(column: Any) -> FactorizedColumn | None:
     values = column.unique(maintain_order=True).drop_nulls()
     places = pl.Series(np.arange(len(values), dtype=np.int32))
     codes = column.replace_strict(values, places, default=None)
-    return FactorizedColumn(values.to_list(), codes.fill_null(-1).to_numpy())
+    return CodedLabels(values.to_list(), codes.fill_null(-1).to_numpy())
 
 
-def _of_pyarrow(column: Any) -> FactorizedColumn | None:
+def _of_pyarrow(column: Any) -> CodedLabels | None:
     import pyarrow as pa
 
     try:
@@ -126,7 +126,7 @@ def _of_pyarrow(column: Any) -> FactorizedColumn | None:
     for chunk in chunks:
         places = chunk.indices.cast(pa.int64()).fill_null(-1)
         codes.append(places.to_numpy(zero_copy_only=False))
-    return FactorizedColumn(chunks[0].dictionary.to_pylist(), np.concatenate(codes))
+    return CodedLabels(chunks[0].dictionary.to_pylist(), np.concatenate(codes))
 
 
 _ENGINES = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow}

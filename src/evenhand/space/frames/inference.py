@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Floats, Label
-    from evenhand.space.frames.coded import FactorizedColumn
+    from evenhand.space.frames.coded import CodedLabels
 
 _MOST_STEPS = 50
 """A grid of more than two to the power of this many steps is not told apart by dividing."""
@@ -138,9 +138,7 @@ def _infer_column(
     )
 
 
-def _infer_texts(
-    name: str, texts: FactorizedColumn, counts: Floats | None
-) -> Feature | None:
+def _infer_texts(name: str, texts: CodedLabels, counts: Floats | None) -> Feature | None:
     """Infer a feature from texts, None where some of them may be mistakes."""
     if may_hold_dates(texts, counts):
         days = days_of(texts.values)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Floats
-    from evenhand.space.frames.coded import FactorizedColumn
+    from evenhand.space.frames.coded import CodedLabels
 
 _FIRST = 100
 """Values that are looked at before all of them are: most columns of texts hold no date."""
@@ -25,18 +25,18 @@ _NUMBERS_OF_TEXTS = 0.9
 """The share of texts that are numbers from which the others look like mistakes."""
 
 
-def may_hold_dates(texts: FactorizedColumn, counts: Floats | None = None) -> bool:
+def may_hold_dates(texts: CodedLabels, counts: Floats | None = None) -> bool:
     """Return whether some of the first texts are dates."""
     first = texts.codes[:_FIRST] if counts is None else texts.codes
     places = np.unique(first).tolist()
     return any(day_of(texts.values[at]) is not None for at in places)
 
 
-def may_be_mistaken(texts: FactorizedColumn, counts: Floats | None = None) -> bool:
+def may_be_mistaken(texts: CodedLabels, counts: Floats | None = None) -> bool:
     """Return whether most of many different texts are numbers, so that others look like mistakes.
 
-    >>> from evenhand.space.frames.coded import FactorizedColumn
-    >>> may_be_mistaken(FactorizedColumn(["F", "M"], np.array([0, 1, 0])))
+    >>> from evenhand.space.frames.coded import CodedLabels
+    >>> may_be_mistaken(CodedLabels(["F", "M"], np.array([0, 1, 0])))
     False
     """
     if len(texts.values) <= _MOST_LEVELS:
