@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.cli.output import finish, given, numbered
 from evenhand.cli.plan import DECLINED, agreed
 from evenhand.config.audit import FileSource
-from evenhand.config.checks import jobs_of, plans_of_job
+from evenhand.config.checks import plans_of_job, workers_of
 from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import WORST
 from evenhand.methods.audit.checks import verb_for
@@ -43,9 +43,11 @@ def run_plans(
         return DECLINED
     as_it_is = {"raw": True} if getattr(options, "raw_csv", False) else {}
     codes: list[int] = []
-    # compare asks each model once, in one process.
-    n_jobs = jobs_of(config, getattr(options, "n_jobs", 1))
-    with config.software() if verb.for_texts else config.subject() as subject:
+    with (
+        config.software() if verb.for_texts else config.subject() as subject,
+        # compare asks each model once, in one process.
+        workers_of(config, getattr(options, "n_jobs", 1)) as n_jobs,
+    ):
         for file_option, path in files:
             file_option.check(path, subject)
             plans = _with_settings(plans, file_option.settings)

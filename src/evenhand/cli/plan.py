@@ -28,6 +28,7 @@ _AUTOMATIC = ("CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST")
 
 def run(options: Namespace) -> int:
     """Print the forecast of a configuration, and write it where asked."""
+    from evenhand.config.checks import jobs_of
     from evenhand.config.file import Config
     from evenhand.config.plan import plan_config
 
@@ -38,7 +39,7 @@ def run(options: Namespace) -> int:
         config,
         given(options, ("queries", "seconds")),
         seed=options.seed,
-        n_jobs=options.n_jobs,
+        n_jobs=jobs_of(config, options.n_jobs),
     )
     return finish(found, options.json)
 
@@ -55,12 +56,14 @@ def agreed(config: Config, plans: Sequence[CheckPlan], options: Namespace) -> bo
     """Return whether to go on; a person is asked where it is foreseen to take long."""
     if getattr(options, "yes", True) or not somebody_is_there():
         return True
+    from evenhand.config.checks import jobs_of
     from evenhand.config.init.questions import Dialogue
     from evenhand.config.plan import foreseen_cost
     from evenhand.runtime import number_text
 
-    bounds: dict[str, Any] = {"seed": options.seed, "n_jobs": options.n_jobs, "long": LONG}
+    bounds: dict[str, Any] = {"seed": options.seed, "long": LONG}
     try:
+        bounds["n_jobs"] = jobs_of(config, options.n_jobs)
         inputs, seconds = foreseen_cost(config, plans, **bounds)
     except EvenhandError:
         # The run itself says what is wrong, with what is known by then.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenhand.cli.output import FileWriting, given, need_folder
-from evenhand.config.checks import jobs_of
+from evenhand.config.checks import workers_of
 from evenhand.config.file import Config
 from evenhand.config.repair import read_repair
 from evenhand.methods.repair import REPAIR
@@ -31,15 +31,16 @@ def run(options: Namespace) -> int:
     from evenhand.methods.repair.repair import repair
     from evenhand.methods.repair.text import render_written
 
-    common = {"seed": options.seed, "n_jobs": jobs_of(config, options.n_jobs)}
     try:
-        found = repair(
-            declared.estimator,
-            declared.inputs,
-            declared.truth,
-            **declared.settings,
-            **common,
-        )
+        with workers_of(config, options.n_jobs) as n_jobs:
+            found = repair(
+                declared.estimator,
+                declared.inputs,
+                declared.truth,
+                **declared.settings,
+                seed=options.seed,
+                n_jobs=n_jobs,
+            )
     except DataError as error:
         raise DataError(f"{declared.data}: {error}") from error
     found = replace(found, notes=(*found.notes, *declared.notes))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.config.checks import (
     checks_of,
     file_options,
-    jobs_of,
     levelled,
     plans_of_job,
+    workers_of,
 )
 from evenhand.config.file import Config
 from evenhand.config.log import audit_of_log, is_log
@@ -126,7 +126,18 @@ def audit_config(
     **common: Any,
 ) -> Audit:
     """Run all checks of a configuration, at a level for all; `common` goes to `run_all`."""
-    common["n_jobs"] = jobs_of(config, common.get("n_jobs"))
+    with workers_of(config, common.get("n_jobs")) as n_jobs:
+        common["n_jobs"] = n_jobs
+        return _audited(config, given, seed, level, common)
+
+
+def _audited(
+    config: Config,
+    given: Mapping[str, Any],
+    seed: int,
+    level: float | None,
+    common: Mapping[str, Any],
+) -> Audit:
     if config.of_log:
         written = {"file": config.file.as_posix(), "text": _text(config)}
         settings = {"config": written, **common}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
 from evenhand.runtime.workers import Workers
+from evenhand.runtime.workers.clusters import cluster, is_chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evenhand.config.file import Config
 
@@ -119,12 +121,40 @@ def jobs_of(config: Config, given: int | None) -> int:
     """Return how many processes share the work: as it is given, or as the [audit] table says."""
     if given is not None:
         return given
-    table = config.table.get("audit", {})
+    table = _table_of_audit(config)
+    # A cluster is there to be used, all of it where nothing else is said.
+    usual = 1 if table.get("cluster") is None else -1
     try:
-        AUDIT.options.check(table, "[audit]")
-        return Workers(table.get("n_jobs", 1)).n_jobs
+        return Workers(table.get("n_jobs", usual)).n_jobs
     except UsageError as error:
         raise ConfigError(f"{config.file}: {error}") from None
+
+
+@contextmanager
+def workers_of(config: Config, given: int | None) -> Iterator[int]:
+    """Yield how many processes share the work, on the cluster that the [audit] table names.
+
+    A cluster that was named otherwise, and one process alone, come before that of the table.
+    """
+    address = _table_of_audit(config).get("cluster")
+    if address is None or given == 1 or is_chosen():
+        yield jobs_of(config, given)
+        return
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(cluster(address))
+        except UsageError as error:
+            raise ConfigError(f"{config.file}: [audit]: {error}") from None
+        yield jobs_of(config, given)
+
+
+def _table_of_audit(config: Config) -> dict[str, Any]:
+    table: dict[str, Any] = config.table.get("audit", {})
+    try:
+        AUDIT.options.check(table, "[audit]")
+    except UsageError as error:
+        raise ConfigError(f"{config.file}: {error}") from None
+    return table
 
 
 def levelled(

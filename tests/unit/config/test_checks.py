@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.checks import checks_of, jobs_of, plans_of_job
+from evenhand.config.checks import checks_of, jobs_of, plans_of_job, workers_of
 from evenhand.config.file import Config
 from evenhand.config.init.template import toml
 from evenhand.methods.audit.checks import jobs, parsed, verb_for
@@ -289,3 +289,24 @@ def test_processes_are_counted_by_the_command_line_or_by_the_audit_table(tmp_pat
     for wrong in ("0", "1.5", '"two"', "true"):
         file.write_text(f"[audit]\nn_jobs = {wrong}\n")
         refused(ConfigError, lambda: jobs_of(Config.load(file), None), str(file), "n_jobs")
+
+
+def test_a_cluster_of_the_audit_table_is_used_whole(tmp_path, monkeypatch):
+    file = tmp_path / "evenhand.toml"
+    file.write_text('[audit]\ncluster = "flink:host"\n')
+    config = Config.load(file)
+    assert jobs_of(config, None) == -1
+
+    def entered() -> None:
+        with workers_of(config, None):
+            pass
+
+    refused(ConfigError, entered, str(file), "[audit]", "'flink'", "'dask'")
+    with workers_of(config, 1) as n_jobs:
+        assert n_jobs == 1
+    # What --cluster names comes first.
+    monkeypatch.setattr("evenhand.config.checks.is_chosen", lambda: True)
+    with workers_of(config, 3) as n_jobs:
+        assert n_jobs == 3
+    file.write_text("[audit]\ncluster = 3\n")
+    refused(ConfigError, lambda: jobs_of(Config.load(file), None), str(file), "cluster")

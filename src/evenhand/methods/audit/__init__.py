@@ -18,6 +18,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
+from evenhand.runtime.workers.options import CLUSTER
 from evenhand.verbs import BINS, LABELS, TRUTH, Command, Verb
 
 GATE = Options.of(
@@ -83,6 +84,7 @@ AUDIT = Verb(
             "how many processes share the work; -1 takes every core (default: 1)",
             command=False,
         ),
+        replace(CLUSTER, python=False, command=False),
         Option(
             "baseline",
             ANY,

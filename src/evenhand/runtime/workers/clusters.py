@@ -59,6 +59,11 @@ def crew_of(n_jobs: int, *, streams: bool = False) -> WorkerCrew:
     return JoblibCrew(backend, n_jobs, streams=streams)
 
 
+def is_chosen() -> bool:
+    """Return whether a cluster was named for what runs now."""
+    return _CHOSEN.get() is not None
+
+
 @contextmanager
 def cluster(text: str) -> Iterator[None]:
     """Have a cluster do the work while the context lasts.

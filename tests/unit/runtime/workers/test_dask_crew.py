@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import joblib
 import pytest
@@ -23,6 +25,9 @@ from tests.unit.runtime.workers.distant import (
     measured,
     where,
 )
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 pytestmark = pytest.mark.heavy
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -174,3 +179,37 @@ def test_workers_with_other_versions_are_named(versions, words):
     own = ".".join(map(str, sys.version_info[:2]))
     found = {"tcp://10.0.0.7:1": (versions[0] or own, versions[1])}
     refused(eh.UsageError, lambda: dask_crew._check_versions(found), "10.0.0.7", words)
+
+
+def test_an_audit_runs_on_the_cluster_that_its_file_names(local, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("lend.py").write_text("def lend(people):\n    return people['age'] > 40\n")
+    table = """
+[subject]
+function = "lend:lend"
+[space]
+protected = ["sex"]
+[space.features.sex]
+levels = ["F", "M"]
+[space.features.age]
+kind = "integer"
+low = 18
+high = 90
+[[checks]]
+job = "measure"
+limit = 0.05
+[audit]
+"""
+    Path("evenhand.toml").write_text(table)
+    alone = eh.audit("evenhand.toml").digest
+    address = f"dask:{local.scheduler_address}"
+    Path("evenhand.toml").write_text(table + f'cluster = "{address}"\n')
+    named: list[str] = []
+
+    def noted(text: str) -> AbstractContextManager[None]:
+        named.append(text)
+        return cluster(text)
+
+    monkeypatch.setattr("evenhand.config.checks.cluster", noted)
+    assert eh.audit("evenhand.toml").digest == alone
+    assert named == [address]
