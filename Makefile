@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock sbom dist check-supply
+.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench bench-scale lock sbom dist check-supply
 .PHONY: coverage mutants mutants-long coverage-study coverage-study-long fuzz fuzz-long faults faults-long clean help
 
 help:           ## what there is
@@ -115,6 +115,11 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/growth.py
+
+# It needs the engines and clusters that `make test-all` installs.
+bench-scale: $(VENV)/.tested-all  ## two workers over one, Dask and Ray, logs of 100 million rows: what is kept of what is promised
+	$(BIN)/python benchmarks/scale.py
 
 # Which test reaches which line, in build/coverage, which mutation testing reads too.
 REACHED := build/coverage
