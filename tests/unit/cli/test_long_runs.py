@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -87,6 +88,9 @@ def at_terminal(code: str, arguments: list[str], answer: bytes) -> tuple[int, st
         command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
         os.close(theirs)
+        # Whoever is not asked must not make the test wait for a long run.
+        patience = threading.Timer(60, process.kill)
+        patience.start()
         os.write(ours, answer)
         seen = b""
         try:
@@ -94,6 +98,7 @@ def at_terminal(code: str, arguments: list[str], answer: bytes) -> tuple[int, st
                 seen += part
         except OSError:  # what a terminal says when nobody holds its other end
             pass
+        patience.cancel()
     os.close(ours)
     return process.returncode, seen.decode()
 
