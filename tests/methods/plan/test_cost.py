@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import tracemalloc
 from typing import Any
@@ -70,9 +71,12 @@ def test_one_process_needs_no_words_about_several():
     assert " MB" in found.to_text()
 
 
-def test_software_that_bounds_its_calls_is_not_asked_more_by_more_processes():
-    bounded = Costs(seconds=1.0, values=8, bounded=True, n_jobs=4)
-    assert "concurrency" in bounded.alone(1_000, shares=True)
+def test_software_that_is_asked_by_one_process_says_why():
+    program = eh.Subject.command([sys.executable, "{sex}"], LOANS)
+    reason = program.asking.one_process(4)
+    assert reason
+    costs = Costs(seconds=1.0, values=8, one_process=reason, n_jobs=4)
+    assert costs.alone(1_000, shares=True) == reason
     free = Costs(seconds=1.0, values=8, n_jobs=4)
     assert free.alone(1_000, shares=True) == ""
 

@@ -36,8 +36,8 @@ class Costs:
         Bytes of one input, as numbers and as the software takes it.
     remembers
         Whether answers are kept in memory.
-    bounded
-        Whether the software itself says how many inputs are asked at once.
+    one_process
+        Why the software is asked by one process, however many there are; nothing where it is not.
     n_jobs
         How many processes there are to be.
     """
@@ -46,7 +46,7 @@ class Costs:
     values: int = 0
     native: int = 0
     remembers: bool = False
-    bounded: bool = False
+    one_process: str = ""
     n_jobs: int = 1
 
     @classmethod
@@ -64,7 +64,7 @@ class Costs:
             8 * len(subject.space.features),
             native,
             subject.remembers or seconds >= WORTH_REMEMBERING,
-            hasattr(subject.adapter, "concurrency"),
+            subject.asking.one_process(n_jobs),
             n_jobs,
         )
 
@@ -111,8 +111,8 @@ class Costs:
             return ""
         if not shares:
             return messages.NOT_SHARED
-        if self.bounded:
-            return messages.BOUNDED
+        if self.one_process:
+            return self.one_process
         if self.shared(inputs) >= inputs * self.seconds:
             return messages.TOO_SHORT.format(seconds=f"{START:.0f}")
         return ""

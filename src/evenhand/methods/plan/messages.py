@@ -7,7 +7,6 @@ NOT_FORESEEN = "{check} is not foreseen: {reason}"
 NO_FORECAST = "its verb has no forecast"
 
 NOT_SHARED = "asked from one process, however many there may be"
-BOUNDED = "no more inputs are asked at once than the concurrency of the software says"
 TOO_SHORT = "too short, since processes take about {seconds} s to start"
 NO_HELP = "more processes do not help {checks}: {reason}"
 WORKERS_HOLD = (
