@@ -72,7 +72,7 @@ def test_one_process_needs_no_words_about_several():
 
 
 def test_software_that_is_asked_by_one_process_says_why():
-    program = eh.Subject.command([sys.executable, "{sex}"], LOANS)
+    program = eh.Subject.command([sys.executable, "{*}"], LOANS)
     reason = program.asking.one_process(4)
     assert reason
     costs = Costs(seconds=1.0, values=8, one_process=reason, n_jobs=4)
