@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from evenhand.population.logs.address import FORMS, LOG_SUFFIXES, form_of, is_wild
 from evenhand.population.logs.engines import is_installed
 from evenhand.runtime.errors import DataError, clip, nearest, printable, reason_of
-from evenhand.runtime.table_file import MOST_COLUMNS, beside
+from evenhand.runtime.table_file import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,10 +99,19 @@ def _listed(text: str) -> tuple[list[str], str]:
         path.open("rb").close()
     except (OSError, ValueError) as error:
         raise DataError(
-            f"'{printable(text)}' cannot be read ({reason_of(error)});"
-            f" {beside(path, LOG_SUFFIXES)}"
+            f"'{printable(text)}' cannot be read ({reason_of(error)}); {_nearest_log(path)}"
         ) from error
     return [text], ""
+
+
+def _nearest_log(path: Path) -> str:
+    """Return the hint for a path that is not there: the nearest file, or folder of Parquet."""
+    found = []
+    for other in path.parent.glob("*"):
+        is_folder = other.is_dir() and next(other.glob("*.parquet"), None) is not None
+        if is_folder or other.name.lower().endswith(LOG_SUFFIXES):
+            found.append(other.name)
+    return nearest(path.name, sorted(found)) if found else "check the path"
 
 
 def _fixed_part(pattern: Path) -> str:

@@ -252,3 +252,11 @@ def test_nothing_is_left_open(places, recwarn):
 def test_pandas_frames_are_taken_as_before():
     frame = pd.DataFrame({"sex": ["F", "M"] * 100, "ok": [0, 1] * 100})
     assert eh.measure_log(frame, outcome="ok", over="sex").log == {}
+
+
+def test_the_nearest_folder_of_parquet_files_is_named(tmp_path):
+    (tmp_path / "logs").mkdir()
+    decisions().to_parquet(tmp_path / "logs" / "a.parquet", index=False)
+    (tmp_path / "empty").mkdir()
+    wanted = "did you mean 'logs'? Valid choices are 'logs'"
+    refused(DataError, lambda: eh.open_log(tmp_path / "logz"), wanted)
