@@ -250,7 +250,7 @@ def _is_small(path: Path) -> bool:
     try:
         return path.stat().st_size <= SMALL
     except (OSError, ValueError):
-        return True  # the reader says why it cannot be read
+        return False  # listing the files says why it cannot be read
 
 
 def _of_connection(
