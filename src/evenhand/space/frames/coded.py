@@ -66,7 +66,8 @@ def coded_column(column: Any) -> CodedLabels | None:
     import narwhals as nw
 
     labels = (nw.String, nw.Object, nw.Boolean, nw.Categorical, nw.Enum)
-    if column.dtype not in labels and not column.dtype.is_numeric():
+    dtype = column.dtype  # which looks at all values of a column of objects
+    if dtype not in labels and not dtype.is_numeric():
         return None
     code = _ENGINES.get(column.implementation.value)
     return code(column.to_native()) if code is not None else None

@@ -75,7 +75,7 @@ def values_of(table: Any, feature: Feature) -> Any:
     codes where the engine finds them.
     """
     column = table[feature.name]
-    if has_days(column) and feature.kind == "date":
+    if feature.kind == "date" and has_days(column):
         return day_column(column)
     if feature.kind in ("category", "date") or has_days(column):
         # Dates that are equal as moments may be other days, so only texts of dates are coded.
