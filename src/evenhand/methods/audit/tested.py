@@ -69,7 +69,7 @@ class Tested:
         """Rebuild it from `to_dict`.
 
         >>> Tested.from_dict(Tested(kind="onnx", rows=0).to_dict())
-        Tested(made='', kind='onnx', file='', fingerprint='', data='', rows=0, missing=None)
+        Tested(made='', kind='onnx', file='', fingerprint='', data='', rows=0, missing=None, log={})
         """
         known = {name: table[name] for name in cls.__slots__ if name in table}
         return cls(**known)

@@ -8,6 +8,7 @@ quantiles of its two groups, and one evaluation of the probability whose root th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -158,7 +159,9 @@ def extreme_of_all(
     least: Callable[[], Floats] | None = None,
 ) -> Floats:
     """Return the largest or the smallest limit over all pairs of a grid, as `extreme` does."""
-    shape = (*grid.hits.shape[:-1], -1)
+    samples = grid.hits.shape[:-1]
+    pairs = math.prod(grid.counts[0].shape[len(samples) :])
+    shape = (*samples, pairs)
     k1, n1, k2, n2 = (counts.reshape(shape) for counts in grid.counts)
     far, near = (bound.reshape(shape) for bound in grid.only_pairs(bounds, largest=largest))
     return extreme(
