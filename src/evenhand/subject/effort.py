@@ -46,6 +46,8 @@ class Effort:
 
     def __init__(self) -> None:
         self._pace: float | None = None
+        self._least: tuple[int, float] | None = None
+        """The inputs of the smallest call, and the seconds of the shortest of that size."""
         self._spent = 0.0
         self._calls = 0
         self._is_known = False
@@ -119,5 +121,24 @@ class Effort:
         if tells and self._calls > 1:
             self._is_known = True
         elif self._is_known:
+            self._note_least(inputs, seconds)
             return
-        self._pace = seconds / inputs
+        self._pace = self._beyond_a_call(inputs, seconds)
+        self._note_least(inputs, seconds)
+
+    def _beyond_a_call(self, inputs: int, seconds: float) -> float:
+        """Return the seconds for each input, without what every call costs.
+
+        Workers share the inputs, and each of them pays for a call.
+        """
+        if self._least is None or inputs < 2 * self._least[0]:
+            return seconds / inputs
+        few, shortest = self._least
+        return max(seconds - shortest, 0.0) / (inputs - few)
+
+    def _note_least(self, inputs: int, seconds: float) -> None:
+        # The first call of all also pays for imports.
+        if self._calls == 1:
+            return
+        if self._least is None or (inputs, seconds) < self._least:
+            self._least = (inputs, seconds)
