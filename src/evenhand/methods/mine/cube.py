@@ -91,9 +91,9 @@ class Cube:
             key = key * width + cell
             possible *= width
         first_rows, index = _numbered(key, possible)
-        cells_of_rows = np.column_stack(cells)
-        codes = cells_of_rows[first_rows]
-        return cls(tuple(choices), codes, index)
+        # Cells are read feature by feature, so those of each are next to each other.
+        by_feature = np.array([cell[first_rows] for cell in cells])
+        return cls(tuple(choices), by_feature.T, index)
 
     def totals(self, values: Floats | None = None) -> Floats:
         """Return the sum of values over the rows of each cell; without values, the number of rows.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evenhand.methods.mine.counting.enumeration import SLACK, Enumeration
+from evenhand.methods.mine.counting.rule_table import blocks
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
@@ -92,13 +94,32 @@ class Ranking:
 
     def __post_init__(self) -> None:
         self.table = self.found.table()
+        self.found = self.found.without_sums()
         people, hits = self.table.sums[:2]
         # Rounding must not make a rate over 1.
-        self.table.sums[1] = np.minimum(hits, people)
+        np.minimum(hits, people, out=hits)
+
+    @cached_property
+    def inside(self) -> Floats:
+        """The rate of the people of each rule set."""
+        return self._summed_shares(slice(None))[0]
+
+    @cached_property
+    def outside(self) -> Floats:
+        """The rate of everyone else of each rule set."""
+        return self._summed_shares(slice(None))[1]
+
+    def shares(self, taken: Any) -> tuple[Floats, Floats]:
+        """Return `inside` and `outside` of some rule sets, without those of all others."""
+        if "inside" in vars(self):
+            return self.inside[taken], self.outside[taken]
+        return self._summed_shares(taken)
+
+    def _summed_shares(self, taken: Any) -> tuple[Floats, Floats]:
+        people, hits = self.table.sums[:2, taken]
+        missed = self.hits.sum() - hits
         others = self.total - people
-        missed = self.hits.sum() - self.table.sums[1]
-        self.inside = self.table.sums[1] / people
-        self.outside = np.clip(missed / others, 0.0, 1.0)
+        return hits / people, np.clip(missed / others, 0.0, 1.0)
 
     @classmethod
     def of(
@@ -143,13 +164,14 @@ class Ranking:
     def rule_set(self, number: int) -> RuleSet:
         """Return one of the rule sets."""
         people, hits, *squares = self.table.sums[:, number].tolist()
+        inside, outside = self.shares(slice(number, number + 1))
         return RuleSet(
             self.table.family(number),
             self.table.place(number),
             size=people,
             hits=hits,
-            inside=float(self.inside[number]),
-            outside=float(self.outside[number]),
+            inside=float(inside[0]),
+            outside=float(outside[0]),
             squares=squares[0] if squares else 0.0,
             rate=None if self.rates is None else float(self.rates[number]),
         )
@@ -177,25 +199,28 @@ class Ranking:
     @property
     def entries_of_sums(self) -> int:
         """How many cells and entries of tables are added up for one row of `group_sums`."""
-        families = 0
-        for level in self.table.levels:
-            keys = self.found.search.family_keys(level)
-            families += len(np.unique(keys))
+        families = sum(map(self.found.search.families_of, self.table.levels))
         # The tables are seldom larger than the rule sets in them where families are few.
         return families * len(self.cube.codes)
 
     def rank(self, intervals: SimultaneousIntervals) -> None:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
-        people = self.table.sums[0]
+        self.strength = np.empty(self.examined)
+        for some in blocks(self.examined):
+            people = self.table.sums[0, some]
+            # Sums in another order differ in their last digits, and the simpler of two equal rule
+            # sets is to lead.
+            covers_most = people > self.total - people
+            strength = self._strength(intervals, some)
+            self.strength[some] = np.round(strength, 12) - _TIE * covers_most
+
+    def _strength(self, intervals: SimultaneousIntervals, some: slice) -> Floats:
+        """Return about how far apart the rates of some rule sets are at least."""
         if intervals.exact:
             # Of Algorithm 2, the rates that it drew; they have no counts.
-            strength = np.abs(self.inside - self.outside)
-        else:
-            strength = intervals.strength_of(self.sides(self.counts()))
-        # Sums in another order differ in their last digits, and the simpler of two equal rule sets
-        # is to lead.
-        covers_most = people > self.total - people
-        self.strength = np.round(strength, 12) - _TIE * covers_most
+            inside, outside = self.shares(some)
+            return np.abs(inside - outside)
+        return intervals.strength_of(self.sides(self.counts(some)))
 
     def only_found(self, error: float) -> None:
         """Let none but discoveries lead a story, at a false discovery rate."""
@@ -213,27 +238,45 @@ class Ranking:
         self, intervals: SimultaneousIntervals, leads: list[int]
     ) -> OtherRuleSets | None:
         """Return what is known of all rule sets that lead no story; None where all lead one."""
-        every = np.arange(self.examined)
-        left = np.delete(every, leads)
-        if not len(left):
+        is_left = np.ones(self.examined, dtype=np.bool_)
+        is_left[leads] = False
+        count = np.count_nonzero(is_left)
+        if not count:
             return None
-        apart = np.abs(self.inside[left] - self.outside[left])
-        value = float(apart.max())
-        counts = self.counts(left)
-        likely = TopRuleSets.of(self.strength[left], counts, STRONGEST)
-        # Closed bounds of millions of rule sets first; only those that may be the highest of all
-        # are computed, which takes an integral each.
-        ceilings = intervals.ceiling_of(self.sides(counts))
-        highest = TopRuleSets.of(ceilings, counts, BOXED)
+        value = 0.0
+        likely = highest = None
+        for some in blocks(self.examined):
+            left = some.start + np.flatnonzero(is_left[some])
+            if not len(left):
+                continue
+            inside, outside = self.shares(left)
+            value = max(value, float(np.abs(inside - outside).max()))
+            counts = self.counts(left)
+            likely = TopRuleSets.of(self.strength[left], counts, STRONGEST, likely)
+            # Closed bounds of millions of rule sets first; only those that may be the highest of
+            # all are computed, which takes an integral each.
+            ceilings = intervals.ceiling_of(self.sides(counts))
+            highest = TopRuleSets.of(ceilings, counts, BOXED, highest)
+        assert likely is not None
+        assert highest is not None
         low, _ = self._limits(intervals, likely.counts)
         high = self._highest(intervals, highest)
         return OtherRuleSets(
-            len(left),
+            int(count),
             value,
             low=min(low, value),
             high=max(high, value),
-            strongest=int(left[np.argmax(self.strength[left])]),
+            strongest=self._strongest(is_left),
         )
+
+    def _strongest(self, is_left: Flags) -> int:
+        """Return the first of the strongest rule sets among some."""
+        best: list[int] = []
+        for some in blocks(self.examined):
+            left = some.start + np.flatnonzero(is_left[some])
+            if len(left):
+                best.append(int(left[np.argmax(self.strength[left])]))
+        return best[int(np.argmax(self.strength[best]))]
 
     def sides(self, counts: Floats) -> tuple[Floats, ...]:
         """Return hits and size inside and outside of rule sets; of numbers also their squares."""
@@ -291,14 +334,20 @@ class TopRuleSets:
     over: float = 0.0
 
     @classmethod
-    def of(cls, keys: Floats, counts: Floats, most: int) -> TopRuleSets:
-        """Take the rule sets with the largest keys."""
-        taken = np.arange(len(keys))
+    def of(
+        cls, keys: Floats, counts: Floats, most: int, before: TopRuleSets | None = None
+    ) -> TopRuleSets:
+        """Take the rule sets with the largest keys, also of those that were taken before."""
         over = 0.0
+        if before is not None:
+            keys = np.concatenate([before.keys, keys])
+            counts = np.concatenate([before.counts, counts], axis=1)
+            over = before.over
+        taken = np.arange(len(keys))
         if len(keys) > most:
             # Of millions, only those that are kept are sorted.
             parted = np.argpartition(-keys, most)
             taken = np.sort(parted[:most])
-            over = float(keys[parted[most:]].max())
+            over = max(over, float(keys[parted[most:]].max()))
         order = taken[np.argsort(-keys[taken], kind="stable")]
         return cls(keys[order], counts[:, order], over)

@@ -75,11 +75,11 @@ class Covers:
             first = np.cumsum(people) - people
             rank = np.arange(len(cells)) - first[cells]
             counts = np.stack([np.ones(len(cells), dtype=np.int64), rank < hits[cells]])
-        flags = [
-            feature.picks[:, cube.codes[cells, position]]
+        bits_of_features = [
+            packed(feature.picks[:, cube.codes[cells, position]])
             for position, feature in enumerate(cube.choices)
         ]
-        bits = packed(np.concatenate(flags))
+        bits = np.concatenate(bits_of_features)
         planes = tuple(_planes(row) for row in counts)
         return cls(bits, planes, totals[whole:].T.copy(), cells)
 

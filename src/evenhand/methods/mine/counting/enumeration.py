@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.methods.mine.counting.covers import Covers
-from evenhand.methods.mine.counting.rule_table import Level, Numbering, RuleTable
+from evenhand.methods.mine.counting.rule_table import (
+    Level,
+    Numbering,
+    RuleTable,
+    blocks,
+)
 from evenhand.methods.mine.cube import MOST_ENTRIES
 
 if TYPE_CHECKING:
@@ -92,7 +97,7 @@ class Enumeration:
                 break
             looked_at += candidates
             levels.append(level)
-            if features == 2:
+            if features == 2 < depth:
                 self._note_pairs(level)
             if report is not None:
                 report(features / depth)
@@ -136,18 +141,22 @@ class Enumeration:
 
     def _summed(self, families: list[Family], features: int) -> Level:
         """Return the frequent rule sets of whole families, summed in the cube."""
-        rules = []
-        sums = []
+        most = sum(map(self.cube.size, families))
+        # What is not filled takes no memory: rule sets are many, and are held once.
+        rules = np.empty((most, features), dtype=np.int32)
+        sums = np.empty((len(self.totals), most))
+        filled = 0
         for family in families:
             tables = self.cube.sums(family, self.totals)
             flat = tables.reshape(len(self.totals), -1)
             kept = np.flatnonzero(self._covers_enough(flat[0]))
-            shape = tables.shape[1:]
-            place = np.stack(np.unravel_index(kept, shape), axis=1)
-            starts = self.numbering.starts[list(family)]
-            rules.append((place + starts).astype(np.int32))
-            sums.append(flat[:, kept])
-        return self._stacked(rules, sums, features)
+            places = np.unravel_index(kept, tables.shape[1:])
+            own = slice(filled, filled + len(kept))
+            for number, position in enumerate(family):
+                rules[own, number] = places[number] + self.numbering.starts[position]
+            sums[:, own] = flat[:, kept]
+            filled += len(kept)
+        return Level(rules[:filled], sums[:, :filled])
 
     def _stacked(
         self, rules: list[NDArray[np.int32]], sums: list[Floats], features: int
@@ -251,6 +260,16 @@ class Enumeration:
         starts = np.flatnonzero(key[1:] != key[:-1]) + 1
         return np.split(level.rules, starts)
 
+    def families_of(self, level: Level) -> int:
+        """Return how many families the rule sets of a level have."""
+        families = 0
+        last = -1
+        for some in blocks(len(level)):
+            key = self.family_keys(level.part(some))
+            families += int(key[0] != last) + int(np.count_nonzero(np.diff(key)))
+            last = int(key[-1])
+        return families
+
     def family_keys(self, level: Level) -> NDArray[np.int64]:
         """Return a number for the family of each rule set, in the order of families."""
         key = np.zeros(len(level), dtype=np.int64)
@@ -274,6 +293,10 @@ class Enumerated:
         if self.too_many is not None:
             return self.too_many.features - 1
         return len(self.levels)
+
+    def without_sums(self) -> Enumerated:
+        """Return what was found without the sums, which the table has."""
+        return replace(self, levels=[level.without_sums() for level in self.levels])
 
     def table(self) -> RuleTable:
         """Return the rule sets that also leave enough people (lines 7 and 8 of Algorithm 1).

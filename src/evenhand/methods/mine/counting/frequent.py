@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.mine.counting.rule_table import blocks
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +36,7 @@ def frequent_rules(found: Enumerated, cube: Cube, sizes: Floats, depth: int) -> 
     idle = [cube.covering_all(position, sizes) for position in range(len(cube.choices))]
     if not any(idle):
         copies = _copies(found)
-        return sum(int(copies[level.rules].prod(axis=1).sum()) for level in found.levels)
+        return sum(_rules(copies, level.rules) for level in found.levels)
     by_family: dict[tuple[int, ...], int] = {(): 1 if sizes.any() else 0}
     for level in found.levels:
         by_family |= _rules_by_family(found, level)
@@ -51,8 +53,16 @@ def _rules_by_family(found: Enumerated, level: Level) -> dict[tuple[int, ...], i
     by_family = {}
     for rules in found.search.by_family(level):
         family = found.search.numbering.family(rules[0])
-        by_family[family] = int(copies[rules].prod(axis=1).sum())
+        by_family[family] = _rules(copies, rules)
     return by_family
+
+
+def _rules(copies: NDArray[np.int64], rule_sets: NDArray[np.int32]) -> int:
+    """Return how many rules rule sets stand for, of which each is a row of choices."""
+    rules = 0
+    for some in blocks(len(rule_sets)):
+        rules += int(copies[rule_sets[some]].prod(axis=1).sum())
+    return rules
 
 
 def _copies(found: Enumerated) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
     Integers = NDArray[np.int32]
+
+
+AT_ONCE = 1 << 18
+"""Rule sets of which something is computed at once, for memory."""
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Yield the parts of so many rule sets that are looked at one after the other.
+
+    >>> list(blocks(3))
+    [slice(0, 3, None)]
+    """
+    for start in range(0, count, AT_ONCE):
+        yield slice(start, min(start + AT_ONCE, count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +86,20 @@ class Level:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def part(self, some: slice) -> Level:
+        """Return rule sets that follow each other, without a copy."""
+        return Level(self.rules[some], self.sums[:, some])
+
     def only(self, kept: Flags) -> Level:
         """Return some of the rule sets."""
-        return Level(self.rules[kept], self.sums[:, kept])
+        if kept.all():
+            return self
+        numbers = np.flatnonzero(kept)
+        return Level(self.rules[numbers], self.sums.take(numbers, axis=1))
+
+    def without_sums(self) -> Level:
+        """Return the rule sets alone."""
+        return Level(self.rules, self.sums[:, :0].copy())
 
 
 @dataclass(eq=False)
@@ -82,14 +107,19 @@ class RuleTable:
     """Rule sets of one, two and more features, numbered through, and their sums."""
 
     numbering: Numbering
-    levels: Sequence[Level]
+    levels: list[Level]
     sums: Floats = field(init=False)
     """A row for each kind of sum: people, hits, and of numbers their squares."""
 
     def __post_init__(self) -> None:
-        self.sums = np.concatenate([level.sums for level in self.levels], axis=1)
         sizes = [len(level) for level in self.levels]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.sums = np.concatenate([level.sums for level in self.levels], axis=1)
+        # The sums of all levels are held once.
+        for place, start in enumerate(self._starts[:-1].tolist()):
+            rules = self.levels[place].rules
+            own = self.sums[:, start : start + len(rules)]
+            self.levels[place] = Level(rules, own)
 
     def __len__(self) -> int:
         return int(self.sums.shape[1])
@@ -115,6 +145,13 @@ class RuleTable:
             for level in self.levels
         ]
         return np.concatenate(counts)
+
+    def conditions_of(self, numbers: Indices) -> Integers:
+        """Return how many features some rule sets have."""
+        counts = np.empty(len(numbers), dtype=np.int32)
+        for where, rules in self.by_level(numbers):
+            counts[where] = rules.shape[1]
+        return counts
 
     def generalisations(self, number: int) -> Indices:
         """Return the rule sets that have some of the conditions of another, and no others."""

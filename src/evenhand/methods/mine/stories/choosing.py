@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.mine.counting.covers import AT_ONCE
 from evenhand.methods.mine.stories.forms import ZERO, StoryForms
 from evenhand.methods.mine.stories.strata import Strata
 from evenhand.statistics.simultaneous import absolute, quantile
@@ -72,8 +73,11 @@ class StoryCandidates:
         """Return whom some of them cover."""
         covers = self.ranking.found.search.covers
         bits = np.empty((len(places), covers.words), dtype=np.uint64)
+        at_once = max(1, AT_ONCE // max(covers.words, 1))
         for where, rules in self.ranking.table.by_level(self.numbers[places]):
-            bits[where] = covers.of_rules(rules)
+            for start in range(0, len(where), at_once):
+                some = slice(start, start + at_once)
+                bits[where[some]] = covers.of_rules(rules[some])
         return bits
 
     def only(self, places: Indices) -> StoryCandidates:
@@ -190,11 +194,6 @@ class StoryChoice:
         strongest_waiting = float(strength[wait].max(initial=-np.inf))
         return cls(search, strata, every.numbers[pool], wait, strongest_waiting)
 
-    def __post_init__(self) -> None:
-        ranking = self.search.ranking
-        self.conditions = ranking.table.conditions()
-        self.terms = _terms(ranking)
-
     def tell(self) -> bool:
         """Tell one more story; return whether there was one."""
         while self.refused < TRIED:
@@ -220,9 +219,11 @@ class StoryChoice:
     def _forms(self, beyond: PooledDifference, z: float) -> StoryForms:
         """Return the pool as the forms in which a story may be told."""
         numbers = self.numbers
-        people = self.search.ranking.table.sums[0, numbers]
-        conditions = self.conditions[numbers]
-        return StoryForms(self.strata, beyond, people, conditions, self.terms[numbers], z)
+        ranking = self.search.ranking
+        people = ranking.table.sums[0, numbers]
+        conditions = ranking.table.conditions_of(numbers)
+        terms = _terms(ranking, numbers)
+        return StoryForms(self.strata, beyond, people, conditions, terms, z)
 
     def _fetch_simpler(self, best: int) -> bool:
         """Take what has some of the conditions of a candidate into the pool, where it waits.
@@ -292,7 +293,8 @@ class StoryChoice:
         if not self.chosen:
             return np.ones(len(numbers), dtype=np.bool_)
         ranking = self.search.ranking
-        apart = ranking.inside[numbers] - ranking.outside[numbers]
+        inside, outside = ranking.shares(numbers)
+        apart = inside - outside
         same_side = np.sign(beyond.value) == np.sign(apart)
         first = ranking.rule_set(self.chosen[0].number)
         is_worth = np.abs(beyond.value) >= self.search.floor(abs(first.difference))
@@ -306,8 +308,10 @@ class StoryChoice:
             self.strata = self.strata.only(kept)
 
 
-def _terms(ranking: Ranking) -> NDArray[np.int64]:
-    """Return how many values, or ends of intervals, each rule set names."""
+def _terms(ranking: Ranking, numbers: Indices) -> NDArray[np.int64]:
+    """Return how many values, or ends of intervals, each of some rule sets names."""
     named = np.concatenate([choices.terms for choices in ranking.cube.choices])
-    sums = [named[level.rules].sum(axis=1) for level in ranking.table.levels]
-    return np.concatenate(sums)
+    terms = np.empty(len(numbers), dtype=np.int64)
+    for where, rules in ranking.table.by_level(numbers):
+        terms[where] = named[rules].sum(axis=1)
+    return terms
