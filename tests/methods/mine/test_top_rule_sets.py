@@ -33,6 +33,19 @@ def test_the_largest_are_kept_and_the_others_are_bounded(seed, most):
     assert top.over == (left_out.max() if len(left_out) else 0.0)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [1, 3, 24, 50])
+def test_the_largest_of_parts_are_those_of_all(seed, most):
+    keys = np.random.default_rng(seed).random(24)
+    whole = TopRuleSets.of(keys, counts_of(keys), most)
+    top = None
+    for part in np.split(keys, [1, 9, 20]):
+        top = TopRuleSets.of(part, counts_of(part), most, top)
+    assert top.keys.tolist() == whole.keys.tolist()
+    assert top.counts.tolist() == whole.counts.tolist()
+    assert top.over == whole.over
+
+
 def test_an_equal_key_is_left_out_and_bounds():
     keys = np.array([0.5, 0.9, 0.5, 0.1])
     both = TopRuleSets.of(

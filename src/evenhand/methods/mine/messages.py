@@ -40,8 +40,9 @@ TOO_MANY_CELLS = (
     " fewer features at a time (depth), fewer bins, or more support"
 )
 TOO_DEEP = (
-    "depth = {deeper} over {features} features makes {rule_sets} rule sets, over the {most}"
-    " that are looked at; take depth={depth}, fewer bins, or more support"
+    "depth = {deeper} over {features} features makes {rule_sets} rule sets, which may take"
+    " {memory}, over the {most} that are looked at; take depth={depth}, name fewer features in"
+    " over, or take fewer bins or more support"
 )
 NO_FREQUENT_RULE_SET = (
     "no rule set over {features} covers at least {support} of the {rows} rows and leaves at"

@@ -16,6 +16,7 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.bins import is_whole
 from evenhand.methods.mine.conditions import Choices
 from evenhand.methods.mine.counting.frequent import frequent_rules
+from evenhand.methods.mine.counting.rule_table import most_memory
 from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.runtime import number_text
@@ -48,7 +49,7 @@ BINS = 10
 DEEP_RULES = 10_000_000
 """Rule sets take as many features as this many candidates allow, where no depth is given."""
 MOST_RULES = 60_000_000
-"""The most candidates that are ever looked at, for memory."""
+"""The most candidates that are ever looked at, for memory: pairs of features take 3.4 GB."""
 MOST_MAPS = 15
 """The most pairs of features whose rates are kept for heat maps."""
 
@@ -474,6 +475,7 @@ def _depth_reached(
                 deeper=depth + 1,
                 features=features,
                 rule_sets=deeper_rule_sets,
+                memory=number_text.memory(most_memory(too_many.candidates, depth + 1)),
                 most=number_text.count(MOST_RULES),
                 depth=depth,
             )

@@ -430,6 +430,8 @@ def test_without_a_depth_rule_sets_are_as_deep_as_candidates_allow(monkeypatch):
         SpaceError,
         lambda: mining_of(depth=3),
         "depth = 3",
+        "which may take",
+        "MB",
         "take depth=2",
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.mine.counting.rule_table import blocks
 from evenhand.statistics.discoveries import adjusted, discovered, share_of_one
 from evenhand.statistics.simultaneous import quantile
 
@@ -99,10 +100,14 @@ def discover(searched: Sequence[RuleSearch], level: float) -> int:
 def _promise(part: RuleSearch) -> Floats:
     """Return by about how many reaches of its interval each rule set is over the limit."""
     ranking = part.ranking
-    distance = np.abs(ranking.inside - ranking.outside)
-    strength = part.intervals.strength_of(ranking.sides(ranking.counts()))
-    error = np.maximum(distance - strength, _LEAST)
-    return np.asarray((distance - part.limit) / error)
+    promise = np.empty(ranking.examined)
+    for some in blocks(ranking.examined):
+        inside, outside = ranking.shares(some)
+        distance = np.abs(inside - outside)
+        strength = part.intervals.strength_of(ranking.sides(ranking.counts(some)))
+        error = np.maximum(distance - strength, _LEAST)
+        promise[some] = (distance - part.limit) / error
+    return promise
 
 
 def _least_promise(part: RuleSearch) -> float:

@@ -34,6 +34,19 @@ def blocks(count: int) -> Iterator[slice]:
         yield slice(start, min(start + AT_ONCE, count))
 
 
+def most_memory(rule_sets: int, features: int) -> int:
+    """Return the bytes that rule sets of so many features take, if all of them are frequent.
+
+    >>> most_memory(1_000_000, 2)
+    56000000
+    """
+    numbers = features * np.dtype(np.int32).itemsize
+    # People and hits, and the strength; a table is made of rule sets that are held already.
+    sums = 2 * np.dtype(np.float64).itemsize
+    strength = np.dtype(np.float64).itemsize
+    return rule_sets * (2 * (numbers + sums) + strength)
+
+
 @dataclass(frozen=True, eq=False)
 class Numbering:
     """The choices of all features of a cube, numbered through.
