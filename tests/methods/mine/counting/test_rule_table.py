@@ -27,7 +27,7 @@ def log():
     return frame.assign(ok=rng.random(2_000) < chance)
 
 
-def told(**options):
+def mined_log(**options):
     frame = log()
     over = [name for name in frame if name not in ("ok", "truth", "pay")]
     given = {"outcome": "ok", "over": over, "depth": 2, "bins": 4, **options}
@@ -46,10 +46,10 @@ def told(**options):
     ],
     ids=lambda options: ",".join(options) or "plain",
 )
-def test_rule_sets_in_parts_are_told_as_all_at_once(options, monkeypatch):
-    whole = told(**options)
+def test_rule_sets_in_parts_are_reported_as_all_at_once(options, monkeypatch):
+    whole = mined_log(**options)
     monkeypatch.setattr(rule_table, "AT_ONCE", 37)
-    assert told(**options) == whole
+    assert mined_log(**options) == whole
 
 
 def ranking():
