@@ -38,8 +38,9 @@ def test_the_largest_are_kept_and_the_others_are_bounded(seed, most):
 def test_the_largest_of_parts_are_those_of_all(seed, most):
     keys = np.random.default_rng(seed).random(24)
     whole = TopRuleSets.of(keys, counts_of(keys), most)
-    top = None
-    for part in np.split(keys, [1, 9, 20]):
+    first, *others = np.split(keys, [1, 9, 20])
+    top = TopRuleSets.of(first, counts_of(first), most)
+    for part in others:
         top = TopRuleSets.of(part, counts_of(part), most, top)
     assert top.keys.tolist() == whole.keys.tolist()
     assert top.counts.tolist() == whole.counts.tolist()

@@ -21,7 +21,6 @@ from evenhand.population.counting.engines import (
     first_rows,
     group_counts,
     rows_name,
-    together,
 )
 from evenhand.population.recorded import columns_of_sets, in_words
 
@@ -185,8 +184,7 @@ def _passed(scored: Any, keys: Sequence[str], window: Window) -> _Pass:
     counts = table.with_columns(is_below).group_by(*keys).agg(*sums, nw.col(_BELOW).sum())
     by_score = table.filter(window.holds()).group_by(*keys, _SCORE)
     inside = by_score.agg(nw.len().alias(rows_name(keys)))
-    if is_polars:
-        return _Pass(keys, *together([counts, inside]))
+    # One after the other: in one scan, polars would keep all rows for both.
     return _Pass(keys, collected(counts), collected(inside))
 
 
