@@ -7,12 +7,14 @@ few rows.
 from __future__ import annotations
 
 import itertools
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import DataError, MissingExtra, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def collected(table: Any) -> Any:
@@ -23,6 +25,14 @@ def collected(table: Any) -> Any:
     if lazy.implementation is nw.Implementation.POLARS:
         return lazy.collect(engine="streaming")
     return lazy.collect()
+
+
+@contextmanager
+def wide_frames_allowed() -> Iterator[None]:
+    """Keep pandas from complaining of what narwhals does to frames of over a hundred columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "DataFrame is highly fragmented")
+        yield
 
 
 def first_rows(table: Any, names: Iterable[str], most: int) -> Any:
@@ -76,7 +86,8 @@ def _grouped(table: Any, keys: Sequence[str], sums: Sequence[str], most: int | N
     if is_in_memory(table) and table.implementation is nw.Implementation.POLARS:
         table = table.lazy()
     totals = [nw.col(name).sum() for name in sums]
-    groups = table.group_by(*keys).agg(*totals, nw.len().alias(rows_name(keys)))
+    with wide_frames_allowed():
+        groups = table.group_by(*keys).agg(*totals, nw.len().alias(rows_name(keys)))
     return groups if most is None else groups.head(most)
 
 

@@ -211,3 +211,13 @@ def test_rows_in_memory_are_counted_in_parts(engine, monkeypatch):
     assert in_parts.digest == at_once.digest
     # Three parts, and what they give together.
     assert len(counts) == 4
+
+
+def test_a_log_of_over_a_hundred_columns_warns_of_nothing():
+    names = [f"x{number}" for number in range(110)]
+    wide = pd.DataFrame({name: [0, 1] * 100 for name in names})
+    # Warnings are errors here.
+    found = eh.mine_log(
+        wide.assign(ok=[0, 1, 1, 0] * 50), outcome="ok", over=names, depth=1
+    )
+    assert found.findings

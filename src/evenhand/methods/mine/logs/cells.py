@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.population.counting.engines import wide_frames_allowed
 from evenhand.population.recorded import count_rows
 from evenhand.runtime.errors import DataError
 
@@ -85,7 +86,8 @@ def distinct_at_first(table: Any, names: Sequence[str]) -> tuple[int, int]:
     no_key = " ".join([*names, "rows"])
     first = _beginning(table.select(*names)).head(FIRST_ROWS)
     try:
-        kinds = first.group_by(*names).agg(nw.len().alias(no_key))
+        with wide_frames_allowed():
+            kinds = first.group_by(*names).agg(nw.len().alias(no_key))
         counted = kinds.select(nw.len().alias("kinds"), nw.col(no_key).sum().alias("rows"))
         found = counted.lazy().collect()
     except TypeError as error:
