@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "how-to" / "clusters.md"
 CONFIG = """
 [subject]
-function = "rule:lend"
+function = "shared_rule:lend"
 memo = false
 [space]
 protected = ["sex"]
@@ -52,7 +52,7 @@ def commands(program: str) -> list[list[str]]:
 def test_two_workers_that_are_started_by_hand_share_the_work(tmp_path, monkeypatch, capsys):
     pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rule.py").write_text(RULE)
+    (tmp_path / "shared_rule.py").write_text(RULE)
     (tmp_path / "evenhand.toml").write_text(CONFIG)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
