@@ -50,7 +50,7 @@ def commands(program: str) -> list[list[str]]:
 
 @pytest.mark.heavy
 def test_two_workers_that_are_started_by_hand_share_the_work(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("distributed", reason="Dask is not installed")
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shared_rule.py").write_text(RULE)
     (tmp_path / "evenhand.toml").write_text(CONFIG)
@@ -62,6 +62,8 @@ def test_two_workers_that_are_started_by_hand_share_the_work(tmp_path, monkeypat
         assert [words[1] for words in started] == ["scheduler", "worker", "worker"]
         for words in started:
             start([word.replace("8786", port) for word in words], tmp_path, running)
+        with distributed.Client(f"tcp://127.0.0.1:{port}", set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
         command = next(words for words in commands("evenhand") if "dask:" in words[-1])
         words = [word.replace("8786", port) for word in command[1:]]
         words += ["--no-exact", "--margin", "0.02", "--json", "shared.json"]
