@@ -24,6 +24,12 @@ pytest.importorskip("pyspark", reason="Spark is not installed")
 
 @pytest.fixture(scope="module", autouse=True)
 def spark():
+    from pyspark.sql import SparkSession
+
+    # A session of other tests has the cores that they asked for.
+    other = SparkSession.getActiveSession()
+    if other is not None:
+        other.stop()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{ROOT}")
         with cluster("spark:local[2]"):

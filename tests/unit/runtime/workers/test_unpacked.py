@@ -197,8 +197,12 @@ def test_errors_are_replies():
         raise SecretError(1, 2)
 
     _, error = replied(secret)
-    assert isinstance(error, SubjectCrashed)
-    assert str(error) == "SecretError: cannot be unpickled"
+    # tblib, which comes with Dask, unpickles any exception.
+    if isinstance(error, SecretError):
+        assert str(error) == "cannot be unpickled"
+    else:
+        assert isinstance(error, SubjectCrashed)
+        assert str(error) == "SecretError: cannot be unpickled"
     _, error = replied(locked)
     assert isinstance(error, SubjectCrashed)
     assert "lock" in str(error)
