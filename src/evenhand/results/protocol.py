@@ -35,6 +35,28 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Spent
 
+MEASURED_COSTS: Mapping[str, frozenset[str]] = {
+    "plan": frozenset({"shared_seconds", "memory", "base", "queries"})
+}
+"""Fields that follow the clock, by job: they are no part of what was found."""
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    """Return JSON without the fields of some names.
+
+    >>> _without({"parts": [{"inputs": 2, "memory": 3}]}, frozenset({"memory"}))
+    {'parts': [{'inputs': 2}]}
+    """
+    if isinstance(value, dict):
+        kept = {}
+        for name, part in value.items():
+            if name not in names:
+                kept[name] = _without(part, names)
+        return kept
+    if isinstance(value, list | tuple):
+        return [_without(part, names) for part in value]
+    return value
+
 
 class Evidence(ABC):
     """What a verb found, with everything needed to gate on it, show it, keep it and repeat it.
@@ -256,8 +278,10 @@ class Evidence(ABC):
     @cached_property
     def digest(self) -> str:
         """A hash that two runs share exactly when they found the same, whatever they cost."""
-        text = json_file.dump(self.content())
-        return hashlib.sha256(text.encode()).hexdigest()
+        content = self.content()
+        if self.job in MEASURED_COSTS:
+            content = _without(content, MEASURED_COSTS[self.job])
+        return hashlib.sha256(json_file.dump(content).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready values.

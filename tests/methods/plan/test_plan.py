@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -281,3 +282,21 @@ def test_a_group_that_is_too_small_is_never_seen(tmp_path):
     check = 'job = "measure_log"\nlimit = 0.5\n'
     seen = detectable(loans(60, rng), tmp_path, check)
     assert seen["rate"] is None
+
+
+def test_what_was_foreseen_has_one_digest_however_fast_the_software_was(monkeypatch):
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 0, 99)], ["sex"])
+
+    def foreseen() -> eh.Result:
+        return eh.plan(
+            lambda people: people["age"] > 40, space, checks=[{"job": "measure"}]
+        )
+
+    quick = foreseen()
+    clock = itertools.count()
+    monkeypatch.setattr(
+        "evenhand.methods.plan.plan.time.perf_counter", lambda: next(clock) * 0.5
+    )
+    slow = foreseen()
+    assert slow.to_json() != quick.to_json()
+    assert slow.digest == quick.digest
