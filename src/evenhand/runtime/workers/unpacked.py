@@ -10,6 +10,7 @@ import pickle
 import socket
 import struct
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ MOST_FUNCTIONS = 8
 ALIGNMENT = 64
 """Arrays begin at multiples of this, as libraries expect of them."""
 NUMBER = struct.Struct("<q")
+
+IMPORTING = (0.2, 0.5, 1.0, 2.0)
+"""Seconds that are waited for imports of another thread, one after the other."""
 
 _PARTS: OrderedDict[str, Any] = OrderedDict()
 _FUNCTIONS: OrderedDict[str, tuple[Order, Any]] = OrderedDict()
@@ -145,7 +149,7 @@ def unpacked(whole: Any) -> Any:
     ]
     pieces = [view[start:stop] for start, stop in places_of(lengths)]
     try:
-        return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301
+        return _loaded(pieces)
     except EvenhandError:
         raise
     except Exception as error:
@@ -153,6 +157,19 @@ def unpacked(whole: Any) -> Any:
         raise UsageError(
             messages.CANNOT_UNPACK.format(host=socket.gethostname(), reason=reason)
         ) from error
+
+
+def _loaded(pieces: Sequence[memoryview]) -> Any:
+    """Return the object, once no other thread is in the middle of importing what it needs."""
+    for pause in IMPORTING:
+        try:
+            return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301
+        except (AttributeError, ImportError) as error:
+            if "partially initialized module" not in str(error):
+                raise
+            # Ray imports pandas beside the first task of a worker.
+            time.sleep(pause)
+    return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301
 
 
 def places_of(lengths: Sequence[int]) -> list[tuple[int, int]]:

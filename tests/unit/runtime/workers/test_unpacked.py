@@ -218,3 +218,26 @@ def test_software_that_a_worker_cannot_import_is_named():
     assert isinstance(error, UsageError)
     assert "cannot unpack the software under test" in str(error)
     assert "No module named 'a_module_that_is_only_there'" in str(error)
+
+
+class _HalfImported:
+    """What cannot be unpacked while another thread imports a module."""
+
+    loads = 0
+
+    def __reduce__(self) -> Any:
+        return _half_imported, ()
+
+
+def _half_imported() -> str:
+    _HalfImported.loads += 1
+    if _HalfImported.loads < 3:
+        raise AttributeError("partially initialized module 'pandas' has no attribute 'x'")
+    return "whole"
+
+
+def test_an_import_of_another_thread_is_waited_for(monkeypatch):
+    monkeypatch.setattr(unpacked, "IMPORTING", (0, 0, 0))
+    monkeypatch.setattr(_HalfImported, "loads", 0)
+    assert unpacked.unpacked(packed(_HalfImported())) == "whole"
+    assert _HalfImported.loads == 3
