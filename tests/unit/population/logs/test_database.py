@@ -60,6 +60,7 @@ def test_nothing_can_be_written(database):
 
 def test_a_driver_that_is_not_installed_is_named():
     address = "exasol"
+    pytest.importorskip("adbc_driver_manager", reason="ADBC is not installed")
     refused(
         UsageError,
         lambda: eh.open_log("snowflake://me:s3cret@account/db", query="SELECT 1"),
