@@ -30,7 +30,7 @@ ALIGNMENT = 64
 """Arrays begin at multiples of this, as libraries expect of them."""
 NUMBER = struct.Struct("<q")
 
-IMPORTING = (0.2, 0.5, 1.0, 2.0)
+IMPORTING = (0.2, 0.5, 1.0)
 """Seconds that are waited for imports of another thread, one after the other."""
 
 _PARTS: OrderedDict[str, Any] = OrderedDict()
@@ -164,10 +164,9 @@ def _loaded(pieces: Sequence[memoryview]) -> Any:
     for pause in IMPORTING:
         try:
             return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301
-        except (AttributeError, ImportError) as error:
-            if "partially initialized module" not in str(error):
-                raise
-            # Ray imports pandas beside the first task of a worker.
+        except (AttributeError, ImportError):
+            # Ray imports pandas beside the first task of a worker. What is missing for good is
+            # missing after this, too.
             time.sleep(pause)
     return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301
 
