@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from evenhand.runtime.workers.parcels import Parcels
+
 
 class WorkerCrew(ABC):
     """Workers of one kind; as a context manager it keeps what they were sent."""
@@ -65,6 +67,8 @@ class ClusterCrew(WorkerCrew):
     """A value of `--cluster`."""
     backend: ClassVar[str]
     """The name of the class of joblib's backend."""
+    _parcels: Parcels[Any]
+    """What workers were sent."""
 
     def __init__(self, connection: Any, n_jobs: int) -> None:
         """Use the cluster of a connection, as `opened` and `connection_of` return it."""
@@ -89,6 +93,15 @@ class ClusterCrew(WorkerCrew):
         """Connect to the cluster at an address."""
 
     @classmethod
+    def unreachable(cls, address: str, error: Exception) -> UsageError:
+        """Return the error of an address at which no cluster answers."""
+        return UsageError(
+            messages.UNREACHABLE.format(
+                kind=cls.kind, address=clip(address), reason=clip(str(error))
+            )
+        )
+
+    @classmethod
     def connection_of(cls, backend: Any) -> Any:
         """Return the connection of joblib's backend."""
         return None
@@ -108,6 +121,10 @@ class ClusterCrew(WorkerCrew):
         most
             How many tasks may be given out at once.
         """
+
+    def close(self, *error: object) -> None:
+        """Take back what was sent; the latest large parts may stay."""
+        self._parcels.close()
 
     @property
     def width(self) -> int:

@@ -66,7 +66,7 @@ class DaskCrew(ClusterCrew):
     def __init__(self, connection: Any, n_jobs: int) -> None:
         super().__init__(connection, n_jobs)
         self._client = connection
-        self._parcels: Parcels[_Scattered] = Parcels(self._scattered)
+        self._parcels = Parcels(self._scattered)
 
     @classmethod
     @contextmanager
@@ -79,11 +79,7 @@ class DaskCrew(ClusterCrew):
         try:
             client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise UsageError(
-                messages.UNREACHABLE.format(
-                    kind="dask", address=clip(address), reason=clip(str(error))
-                )
-            ) from error
+            raise cls.unreachable(address, error) from error
         with client:
             yield client
 
@@ -103,10 +99,6 @@ class DaskCrew(ClusterCrew):
                 stacklevel=4,
             )
         return super().__enter__()
-
-    def close(self, *error: object) -> None:
-        """Let go of what was scattered, but for the latest large parts."""
-        self._parcels.close()
 
     def size(self) -> int:
         """Return how many worker processes there are."""

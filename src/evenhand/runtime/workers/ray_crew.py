@@ -36,7 +36,7 @@ class RayCrew(ClusterCrew):
 
     def __init__(self, connection: Any, n_jobs: int) -> None:
         super().__init__(connection, n_jobs)
-        self._parcels: Parcels[Any] = Parcels(_put)
+        self._parcels = Parcels(_put)
 
     @classmethod
     @contextmanager
@@ -54,19 +54,11 @@ class RayCrew(ClusterCrew):
             ray.init(address=address, **style)
         # Ray raises errors of many kinds.
         except Exception as error:
-            raise UsageError(
-                messages.UNREACHABLE.format(
-                    kind="ray", address=clip(address), reason=clip(str(error))
-                )
-            ) from error
+            raise cls.unreachable(address, error) from error
         try:
             yield
         finally:
             ray.shutdown()
-
-    def close(self, *error: object) -> None:
-        """Let go of what was put into the store, but for the latest large parts."""
-        self._parcels.close()
 
     def size(self) -> int:
         """Return how many processors there are."""

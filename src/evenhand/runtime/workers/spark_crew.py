@@ -35,7 +35,7 @@ class SparkCrew(ClusterCrew):
     def __init__(self, connection: Any, n_jobs: int) -> None:
         super().__init__(connection, n_jobs)
         self._context = _context()
-        self._parcels: Parcels[Any] = Parcels(self._broadcast, _destroyed)
+        self._parcels = Parcels(self._broadcast, _destroyed)
 
     @classmethod
     @contextmanager
@@ -52,20 +52,12 @@ class SparkCrew(ClusterCrew):
             session = builder.config("spark.ui.enabled", "false").getOrCreate()
         # Errors of Java and of Spark itself.
         except Exception as error:
-            raise UsageError(
-                messages.UNREACHABLE.format(
-                    kind="spark", address=clip(address), reason=clip(str(error))
-                )
-            ) from error
+            raise cls.unreachable(address, error) from error
         session.sparkContext.setLogLevel("OFF")
         try:
             yield
         finally:
             session.stop()
-
-    def close(self, *error: object) -> None:
-        """Take back what was broadcast."""
-        self._parcels.close()
 
     def size(self) -> int:
         """Return how many tasks the executors run at once."""
